@@ -1,0 +1,186 @@
+"""Every choice of a run, as frozen dataclasses that are pytrees.
+
+Floats are data: changing one never compiles again, and `jax.grad` and `jax.vmap` reach it. All else
+is structure. `core.pytrees` says how; registration is at the bottom. The model's own classes are in
+`model_configs.py`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+from .core.checks import (
+    Fraction,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    UnitFloat,
+    validate,
+)
+from .core.pytrees import register_configs
+from .model_configs import DataConfig, LossConfig, ModelConfig, SampleConfig
+
+__all__ = [
+    "SGD",
+    "AdamW",
+    "DataConfig",
+    "EvalConfig",
+    "Lion",
+    "LossConfig",
+    "ModelConfig",
+    "Optimizer",
+    "SampleConfig",
+    "ScheduleConfig",
+    "TrainConfig",
+    "validate",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdamW:
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+
+    learning_rate: PositiveFloat = 2e-3
+    """Peak learning rate; the schedule scales it."""
+
+    weight_decay: NonNegativeFloat = 0.05
+    """Decay of weight matrices per unit of learning rate; biases and norms are left alone."""
+
+    b1: Fraction = 0.9
+    """Decay of the mean of gradients."""
+
+    b2: Fraction = 0.999
+    """Decay of the mean of squared gradients."""
+
+    eps: PositiveFloat = 1e-8
+    """Added to the denominator."""
+
+    gradient_clip: NonNegativeFloat | None = 1.0
+    """Largest global norm of the gradient; 0 or None is off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD:
+    """Stochastic gradient descent with momentum."""
+
+    learning_rate: PositiveFloat = 0.1
+    """Peak learning rate; the schedule scales it."""
+
+    weight_decay: NonNegativeFloat = 1e-4
+    """Decay of weight matrices per unit of learning rate; biases and norms are left alone."""
+
+    momentum: Fraction = 0.9
+    """Decay of the accumulated gradient."""
+
+    nesterov: bool = False
+    """Look ahead along the momentum (Nesterov, 1983)."""
+
+    gradient_clip: NonNegativeFloat | None = 1.0
+    """Largest global norm of the gradient; 0 or None is off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lion:
+    """Sign of an interpolated momentum (Chen et al., 2023); wants a small learning rate."""
+
+    learning_rate: PositiveFloat = 3e-4
+    """Peak learning rate; the schedule scales it."""
+
+    weight_decay: NonNegativeFloat = 0.3
+    """Decay of weight matrices per unit of learning rate; biases and norms are left alone."""
+
+    b1: Fraction = 0.9
+    """Share of the momentum in the update."""
+
+    b2: Fraction = 0.99
+    """Decay of the momentum."""
+
+    gradient_clip: NonNegativeFloat | None = 1.0
+    """Largest global norm of the gradient; 0 or None is off."""
+
+
+Optimizer = (
+    Annotated[AdamW, tyro.conf.subcommand("adamw")]
+    | Annotated[SGD, tyro.conf.subcommand("sgd")]
+    | Annotated[Lion, tyro.conf.subcommand("lion")]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleConfig:
+    """How the learning rate moves over the steps, as a multiple of its peak."""
+
+    shape: Literal["constant", "linear", "cosine", "wsd"] = "cosine"
+    """After the warm-up: stay, fall linearly, fall along a cosine, or stay and fall over the last
+    fifth (warm-up, stable, decay)."""
+
+    warmup_steps: NonNegativeInt = 50
+    """Steps from zero up to the peak."""
+
+    total_steps: PositiveInt = 1000
+    """Step at which the final fraction is reached. It is apart from the number of steps to train,
+    so that a run can be continued with more of them."""
+
+    final_fraction: UnitFloat = 0.01
+    """Learning rate at the end, relative to the peak."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What a range alone cannot say."""
+        if self.warmup_steps >= self.total_steps:
+            yield (
+                "warmup_steps",
+                f"must be below total_steps ({self.total_steps}), got {self.warmup_steps}",
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """Train a model, or continue a run: the same command does both."""
+
+    run_dir: Path = Path("runs/default")
+    """Folder that receives everything; a run that is already there is continued."""
+
+    steps: PositiveInt = 1000
+    """Steps to have trained in the end."""
+
+    seed: NonNegativeInt = 0
+    """Decides the initial parameters, the order of the data and all noise."""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    optimizer: Optimizer = field(default_factory=AdamW)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+
+    ema_decay: Fraction | None = 0.99
+    """Decay of the moving average of the parameters, which is what evaluation uses; None is off."""
+
+    log_every: PositiveInt = 50
+    """Steps between lines in metrics.jsonl, trained in one compiled chunk."""
+
+    eval_every: PositiveInt = 250
+    """Steps between evaluations."""
+
+    save_every: PositiveInt = 250
+    """Steps between checkpoints; the last step is always saved."""
+
+    keep_checkpoints: PositiveInt = 3
+    """Number of newest checkpoints that are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalConfig:
+    """Evaluate a checkpoint on the held-out examples; prints one JSON object."""
+
+    run_dir: Path = Path("runs/default")
+    """Folder of the run."""
+
+    step: NonNegativeInt | None = None
+    """Checkpoint to evaluate; the newest if not given."""
+
+
+register_configs(AdamW, SGD, Lion, ScheduleConfig, TrainConfig, EvalConfig)

@@ -1,0 +1,1 @@
+"""What knows JAX and nothing of this project."""

@@ -1,0 +1,9 @@
+"""The error that is meant to be read by whoever typed the command."""
+
+
+class UserError(Exception):
+    """Something in the input is wrong and its author can mend it.
+
+    The message says what was wrong, where (field, file or flag) and what to do. Scripts print it
+    without a traceback and exit with status 2.
+    """

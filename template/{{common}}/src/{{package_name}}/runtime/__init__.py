@@ -1,0 +1,1 @@
+"""The outside world: files, checkpoints, the terminal, signals. All side effects live here."""

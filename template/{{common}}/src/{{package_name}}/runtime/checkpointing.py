@@ -1,0 +1,134 @@
+"""Checkpoints: the whole train state and the position in the data, through Orbax."""
+
+from pathlib import Path
+from types import TracebackType
+
+import jax
+import jax.numpy as jnp
+import orbax.checkpoint as ocp
+from jaxtyping import PyTree
+
+from ..configs import TrainConfig
+from ..core.errors import UserError
+from ..core.keys import root_key
+from ..core.pytrees import dotted
+from ..training.state import TrainState, abstract_state
+from .run_folder import CHECKPOINTS, read_config
+
+
+class Checkpoints:
+    """The checkpoints of a run, `checkpoints/<step>/` in its folder.
+
+    Use it as a context manager: saving goes on in the background, and leaving the block waits for
+    what is under way. A save that is not waited for is lost.
+    """
+
+    def __init__(self, run_dir: Path, keep: int = 1):
+        """Open the checkpoints of the run in `run_dir`, keeping the newest `keep` of them."""
+        self.folder = (run_dir / CHECKPOINTS).absolute()
+        self._manager = ocp.CheckpointManager(
+            self.folder,
+            options=ocp.CheckpointManagerOptions(max_to_keep=keep),
+            item_handlers={
+                "state": ocp.StandardCheckpointHandler(),
+                "position": ocp.JsonCheckpointHandler(),
+            },
+        )
+
+    def __enter__(self) -> "Checkpoints":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._manager.wait_until_finished()
+        self._manager.close()
+
+    def steps(self) -> list[int]:
+        """Steps that have a checkpoint, oldest first."""
+        return sorted(self._manager.all_steps())
+
+    def save(self, state: TrainState, step: int, examples_seen: int) -> None:
+        """Save the state after `step` steps, unless it is saved already.
+
+        Returns as soon as the arrays are copied; training may then donate them.
+        """
+        if step in self._manager.all_steps():
+            return
+        items = ocp.args.Composite(
+            state=ocp.args.StandardSave(state),
+            position=ocp.args.JsonSave({"examples_seen": examples_seen}),
+        )
+        # Without `force` Orbax leaves out steps that are off its own interval, without a word.
+        self._manager.save(step, args=items, force=True)
+
+    def restore(self, like: TrainState, step: int | None = None) -> tuple[TrainState, int]:
+        """A saved state, and how many examples had been used by then.
+
+        Args:
+            like: shapes and dtypes that the state must have.
+            step: which checkpoint; the newest if not given.
+
+        Raises:
+            UserError: there is no such checkpoint, or it does not fit `like`.
+        """
+        steps = self.steps()
+        if not steps:
+            raise UserError(f"run_dir: there is no checkpoint in {self.folder}")
+        if step is None:
+            step = steps[-1]
+        if step not in steps:
+            raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
+        self._check_fit(step, like)
+        device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        target = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=device), like
+        )
+        items = self._manager.restore(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardRestore(target), position=ocp.args.JsonRestore()
+            ),
+        )
+        return items["state"], items["position"]["examples_seen"]
+
+    def _check_fit(self, step: int, like: TrainState) -> None:
+        """Compare leaf by leaf first: Orbax casts another dtype without a word."""
+        saved = _leaves(self._manager.item_metadata(step)["state"])
+        wanted = _leaves(like)
+        lines = [
+            f"{name}: saved {saved.get(name, 'nothing')}, this config needs "
+            f"{wanted.get(name, 'nothing')}"
+            for name in wanted | saved
+            if saved.get(name) != wanted.get(name)
+        ]
+        if lines:
+            where = f"{self.folder / str(step)} was saved by another model or optimizer"
+            raise UserError("\n".join([where, *lines]))
+
+
+def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainState]:
+    """The config and a saved state of the run in a folder.
+
+    Raises:
+        UserError: there is no run or no such checkpoint.
+    """
+    config = read_config(run_dir)
+    if not (run_dir / CHECKPOINTS).exists():
+        raise UserError(f"run_dir: {run_dir} holds no checkpoint yet")
+    with Checkpoints(run_dir) as checkpoints:
+        state, _ = checkpoints.restore(abstract_state(config, root_key(config.seed)), step)
+    return config, state
+
+
+def _leaves(tree: PyTree) -> dict[str, str]:
+    """Dtype and shape of each array by its name; a random key as the integers it is stored as."""
+    described = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.eval_shape(jax.random.key_data, leaf)
+        described[dotted(path)] = f"{leaf.dtype}{list(leaf.shape)}"
+    return described

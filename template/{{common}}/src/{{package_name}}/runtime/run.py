@@ -1,0 +1,99 @@
+"""The host loop: everything that a training run does, from top to bottom."""
+
+import sys
+
+import jax
+
+from ..configs import TrainConfig
+from ..core.keys import root_key
+from ..data.pipeline import example_order
+from ..data.sources import load_split
+from ..training.loops import train_chunk
+from ..training.state import abstract_state, init_state
+from .checkpointing import Checkpoints
+from .evaluation import evaluate_params
+from .figures import draw_predictions
+from .plots import draw_curves
+from .progress import ProgressReport, describe
+from .run_folder import claim
+from .signals import stop_on_signals
+from .tracking import MetricsLog
+
+
+def train(config: TrainConfig) -> None:
+    """Train until the run has done `config.steps` steps, starting from its newest checkpoint.
+
+    On SIGINT or SIGTERM the present chunk is finished and saved, and the process exits with 128
+    plus the number of the signal; the same command goes on from there.
+
+    Args:
+        config: a config that `validate` accepted.
+
+    Raises:
+        UserError: the run folder cannot be used.
+    """
+    changes = claim(config)
+    key = root_key(config.seed)
+    with stop_on_signals() as stop, Checkpoints(config.run_dir, config.keep_checkpoints) as saved:
+        data, held_out = load_split("train"), load_split("test")
+        num_examples = len(data.weight)
+        if saved.steps():
+            state, examples_seen = saved.restore(abstract_state(config, key))
+        else:
+            state, examples_seen = jax.device_put(init_state(config, key), jax.devices()[0]), 0
+        step = int(state.step)
+
+        with (
+            MetricsLog(config.run_dir, step) as log,
+            ProgressReport(step, config.steps) as progress,
+        ):
+            progress.say(f"{config.run_dir}: {describe(state, num_examples)}, from step {step}")
+            for line in [*changes, *_notes(config, step)]:
+                progress.say(line)
+
+            while step < config.steps and not stop.requested:
+                # Next chunk: which examples, then all of its steps in one compiled program.
+                steps, batch_size = _chunk_length(step, config), config.data.batch_size
+                order = example_order(num_examples, config.seed, examples_seen, steps * batch_size)
+                state, chunk = train_chunk(state, data, order.reshape(steps, batch_size), config)
+                step, examples_seen = step + steps, examples_seen + order.size
+
+                # Log: the chunk's metrics come over in one transfer.
+                metrics = {n: float(v.mean()) for n, v in jax.device_get(chunk).items()}
+                log.write(step, metrics | progress.chunk(step, metrics))
+
+                if step % config.eval_every == 0 or step >= config.steps:
+                    metrics = evaluate_params(
+                        state.eval_params, state.model_state, held_out, config
+                    )
+                    log.write(step, metrics)
+                    progress.evaluation(step, metrics)
+
+                if step % config.save_every == 0 or step >= config.steps or stop.requested:
+                    saved.save(state, step, examples_seen)
+
+        draw_curves(config.run_dir)
+        draw_predictions(state.eval_params, state.model_state, held_out, config)
+    if stop.signum is not None and step < config.steps:
+        print(f"stopped by signal {stop.signum} at step {step}; the same command goes on from here")
+        sys.exit(128 + stop.signum)
+    print(f"trained {step} steps; see {config.run_dir}")
+
+
+def _chunk_length(step: int, config: TrainConfig) -> int:
+    """Steps until something has to be done on the host."""
+    periods = (config.log_every, config.eval_every, config.save_every)
+    return min(config.steps - step, *(period - step % period for period in periods))
+
+
+def _notes(config: TrainConfig, step: int) -> list[str]:
+    """What a careful reader of the config would want to be told."""
+    notes = []
+    if step >= config.steps:
+        notes.append(f"already at step {step}; give more --steps than that to go on")
+    if config.schedule.shape != "constant" and config.steps != config.schedule.total_steps:
+        notes.append(
+            f"the learning rate falls until step {config.schedule.total_steps} "
+            f"(--schedule.total-steps); this run has {config.steps} steps"
+        )
+    return notes

@@ -1,0 +1,78 @@
+"""The folder of a run: who may write into it, and which changes a continued run accepts."""
+
+import os
+from pathlib import Path
+
+from ..configs import TrainConfig
+from ..core.errors import UserError
+from ..core.pytrees import config_items
+from .config_files import load_config, save_config
+
+CONFIG_FILE = "config.yaml"
+METRICS_FILE = "metrics.jsonl"
+FIGURES = "figures"
+CHECKPOINTS = "checkpoints"
+
+
+def claim(config: TrainConfig) -> list[str]:
+    """Make the run folder ready for a config: a new one, or one that holds the same run.
+
+    Returns:
+        One line for each field that differs from what the run had before.
+
+    Raises:
+        UserError: the folder cannot be written, is not a run, or holds a run that this config
+            cannot continue. Nothing was written then.
+    """
+    run_dir = config.run_dir
+    changes = []
+    try:
+        if (run_dir / CONFIG_FILE).exists():
+            changes = _changes(read_config(run_dir), config)
+        elif run_dir.exists() and any(run_dir.iterdir()):
+            raise UserError(
+                f"run_dir: {run_dir} is not empty and is not the folder of a run; "
+                "choose another folder, or empty this one"
+            )
+        run_dir.mkdir(parents=True, exist_ok=True)
+        if not os.access(run_dir, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+        save_config(config, run_dir / CONFIG_FILE)
+    except OSError as error:
+        raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
+    return changes
+
+
+def read_config(run_dir: Path) -> TrainConfig:
+    """The config of the run in a folder.
+
+    Raises:
+        UserError: there is no run, or its config is damaged.
+    """
+    path = run_dir / CONFIG_FILE
+    if not path.exists():
+        raise UserError(f"run_dir: {run_dir} holds no run ({CONFIG_FILE} is missing)")
+    return load_config(path, TrainConfig())
+
+
+def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
+    before, after = dict(config_items(old)), dict(config_items(new))
+    before["optimizer"], after["optimizer"] = (type(c.optimizer).__name__ for c in (old, new))
+    names = [n for n in after if n in before and before[n] != after[n] and n != "run_dir"]
+    refused = [f"{n}: this run has {before[n]}, not {after[n]}" for n in names if _fixed(n, before)]
+    if _has_ema(old) != _has_ema(new):
+        refused.append(f"ema_decay: this run has {old.ema_decay}, not {new.ema_decay}")
+    if refused:
+        where = f"run_dir: {new.run_dir} holds a run that this config cannot continue;"
+        raise UserError("\n".join([f"{where} use the run's values, or another folder", *refused]))
+    return [f"{name}: {before[name]} -> {after[name]}" for name in names]
+
+
+def _fixed(name: str, before: dict[str, object]) -> bool:
+    """Whether a field decides the shape of the state or the order of the data."""
+    is_structure = not isinstance(before[name], float)
+    return name in ("seed", "optimizer") or (name.startswith("model.") and is_structure)
+
+
+def _has_ema(config: TrainConfig) -> bool:
+    return config.ema_decay is not None

@@ -1,0 +1,47 @@
+"""metrics.jsonl: one JSON object a line, in the order of the steps."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from .run_folder import METRICS_FILE
+
+
+class MetricsLog:
+    """Appends metrics to the log of a run; a context manager."""
+
+    def __init__(self, run_dir: Path, start_step: int):
+        """Open the log, leaving out lines after `start_step`: those steps will come again."""
+        path = run_dir / METRICS_FILE
+        kept = [line for line in read_metrics(run_dir) if line["step"] <= start_step]
+        draft = path.with_name(path.name + ".tmp")
+        draft.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        os.replace(draft, path)
+        self._file = path.open("a", encoding="utf-8")
+
+    def __enter__(self) -> "MetricsLog":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Append one line; readers see whole lines at once."""
+        self._file.write(json.dumps({"step": step, **metrics}) + "\n")
+        self._file.flush()
+
+
+def read_metrics(run_dir: Path) -> list[dict[str, float]]:
+    """All lines of a run's log; a last line that a crash cut short is left out."""
+    path = run_dir / METRICS_FILE
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines[:-1] if line]

@@ -1,0 +1,1 @@
+"""Training as pure functions: values in, values out; no files, no clock, no global state."""

@@ -1,0 +1,116 @@
+"""The training step, the compiled chunk of steps, and the evaluation."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from ..configs import TrainConfig
+from ..core.keys import step_key
+from ..data.pipeline import take
+from ..data.sources import Batch
+from .losses import objective
+from .metrics import Mean
+from .optimizers import build_optimizer, learning_rate_at, update_ema
+from .state import TrainState
+
+Metrics = dict[str, Float[Array, "*steps"]]
+
+
+def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[TrainState, Metrics]:
+    """One update of the parameters.
+
+    Args:
+        state: the state before the step.
+        batch: examples of this step.
+        config: the run's config; its floats may be traced.
+
+    Returns:
+        The state after the step, and scalar metrics of the step.
+    """
+    key = step_key(state.key, "train", state.step)
+
+    def loss_fn(params: PyTree) -> tuple[Float[Array, ""], tuple[dict[str, Mean], PyTree]]:
+        loss, aux = objective(params, state.model_state, batch, config, key)
+        return loss.value(), aux
+
+    grads, (means, model_state) = jax.grad(loss_fn, has_aux=True)(state.params)
+    learning_rate = learning_rate_at(config.optimizer.learning_rate, config.schedule, state.step)
+    optimizer = build_optimizer(config.optimizer, learning_rate)
+    updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
+    params = optax.apply_updates(state.params, updates)
+    ema_params = state.ema_params
+    if config.ema_decay is not None:
+        ema_params = update_ema(ema_params, params, config.ema_decay)
+
+    new_state = TrainState(
+        step=state.step + 1,
+        key=state.key,
+        params=params,
+        model_state=model_state,
+        opt_state=opt_state,
+        ema_params=ema_params,
+    )
+    metrics = {name: mean.value() for name, mean in means.items()}
+    metrics |= {"learning_rate": learning_rate, "gradient_norm": optax.global_norm(grads)}
+    return new_state, metrics
+
+
+@partial(jax.jit, donate_argnames="state")
+def train_chunk(
+    state: TrainState,
+    data: Batch,
+    indices: Int[Array, "steps batch"],
+    config: TrainConfig,
+) -> tuple[TrainState, Metrics]:
+    """Several steps in one compiled program.
+
+    The caller's `state` is donated: its buffers are reused and must not be read again.
+
+    Args:
+        state: the state before the first of the steps.
+        data: the whole data set, on the device.
+        indices: for each step, which examples make its batch.
+        config: the run's config.
+
+    Returns:
+        The state after the last step, and the metrics of each step.
+    """
+
+    def body(state: TrainState, index: Int[Array, "batch"]) -> tuple[TrainState, Metrics]:
+        return train_step(state, take(data, index), config)
+
+    return jax.lax.scan(body, state, indices)
+
+
+@jax.jit
+def evaluate(
+    params: PyTree,
+    model_state: PyTree,
+    data: Batch,
+    indices: Int[Array, "batches batch"],
+    valid: Bool[Array, "batches batch"],
+    config: TrainConfig,
+) -> dict[str, Float[Array, ""]]:
+    """Means of the metrics over a data set, exact on a remainder that does not fill a batch.
+
+    Args:
+        params: parameters of the model.
+        model_state: what the model carries beside its parameters.
+        data: the whole data set, on the device.
+        indices: examples of each batch, the last one padded.
+        valid: False where an index is padding.
+        config: the run's config.
+    """
+
+    def body(sums: None, batch: tuple[Array, Array]) -> tuple[None, dict[str, Mean]]:
+        index, is_valid = batch
+        examples = take(data, index)
+        examples = examples._replace(weight=jnp.where(is_valid, examples.weight, 0.0))
+        _, (metrics, _) = objective(params, model_state, examples, config)
+        return sums, metrics
+
+    _, metrics = jax.lax.scan(body, None, (indices, valid))
+    return {name: Mean(m.total.sum(), m.weight.sum()).value() for name, m in metrics.items()}

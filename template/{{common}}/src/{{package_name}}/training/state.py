@@ -1,0 +1,58 @@
+"""Everything that training carries from step to step, as one pytree of arrays."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, PyTree
+
+from ..configs import TrainConfig
+from ..core.keys import stream
+from ..modeling.model import init_model
+from .optimizers import build_optimizer
+
+
+class TrainState(eqx.Module):
+    """The state after `step` updates. Every leaf is a strongly typed array from the start."""
+
+    step: Int[Array, ""]
+    """Updates done so far."""
+    key: Key[Array, ""]
+    """Root key of the run; each use derives its own from it and the step, and never replaces it."""
+    params: PyTree
+    """Parameters of the model, in float32."""
+    model_state: PyTree
+    """What the model carries beside its parameters, such as running averages of a norm layer."""
+    opt_state: PyTree
+    """State of the optimizer."""
+    ema_params: PyTree
+    """Moving average of `params`, or None."""
+
+    @property
+    def eval_params(self) -> PyTree:
+        """The parameters to evaluate and to sample with: the average, if there is one."""
+        return self.params if self.ema_params is None else self.ema_params
+
+
+@jax.jit
+def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
+    """The state before the first step.
+
+    Args:
+        config: the run's config.
+        key: root key of the run.
+    """
+    params, model_state = init_model(config.model, stream(key, "init"))
+    return TrainState(
+        step=jnp.zeros((), jnp.int32),
+        key=key,
+        params=params,
+        model_state=model_state,
+        opt_state=build_optimizer(config.optimizer, learning_rate=0.0).init(params),
+        # A copy of its own: donation would otherwise be handed one buffer twice.
+        ema_params=None if config.ema_decay is None else jax.tree.map(jnp.copy, params),
+    )
+
+
+def abstract_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
+    """Shapes and dtypes of the state, without computing it."""
+    return jax.eval_shape(init_state, config, key)

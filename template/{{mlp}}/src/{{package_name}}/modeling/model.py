@@ -1,0 +1,76 @@
+"""The model of this project: a multilayer perceptron that classifies images."""
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float, Key, PyTree
+
+from ..configs import ModelConfig
+from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
+from .modules import dropout
+
+
+class MLP(eqx.Module):
+    """Linear layers with a GELU between them."""
+
+    layers: tuple[eqx.nn.Linear, ...]
+
+    def __init__(
+        self, in_size: int, hidden_sizes: tuple[int, ...], out_size: int, key: Key[Array, ""]
+    ):
+        sizes = (in_size, *hidden_sizes, out_size)
+        keys = jax.random.split(key, len(sizes) - 1)
+        self.layers = tuple(
+            eqx.nn.Linear(fan_in, fan_out, key=k)
+            for fan_in, fan_out, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
+        )
+
+    def __call__(
+        self,
+        x: Float[Array, "batch in_size"],
+        dropout_rate: Float[Array, ""] | float = 0.0,
+        key: Key[Array, ""] | None = None,
+    ) -> Float[Array, "batch out_size"]:
+        """Logits of a batch; dropout after each hidden layer where a key is given."""
+        *hidden, last = self.layers
+        keys = [None] * len(hidden) if key is None else jax.random.split(key, len(hidden))
+        for layer, layer_key in zip(hidden, keys, strict=True):
+            x = dropout(jax.nn.gelu(jax.vmap(layer)(x)), dropout_rate, layer_key)
+        return jax.vmap(last)(x)
+
+
+def build_model(config: ModelConfig, key: Key[Array, ""]) -> MLP:
+    """A freshly initialised model.
+
+    Give modules the static fields of the config. A float that may change from run to run, such as
+    a dropout rate, goes to the call instead: stored in the module it would become a parameter.
+    """
+    pixels = IMAGE_SHAPE[0] * IMAGE_SHAPE[1]
+    return MLP(pixels, config.hidden_sizes, NUM_CLASSES, key)
+
+
+def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
+    """Initial parameters, and the state that the model carries beside them (none here)."""
+    return eqx.filter(build_model(config, key), eqx.is_inexact_array), None
+
+
+def apply_model(
+    params: PyTree,
+    model_state: PyTree,
+    images: Float[Array, "batch pixels"],
+    config: ModelConfig,
+    key: Key[Array, ""] | None = None,
+) -> tuple[Float[Array, "batch classes"], PyTree]:
+    """Logits of some images, and the model's state after them.
+
+    Args:
+        params: what `init_model` returned, or training made of it.
+        model_state: likewise.
+        images: a batch of flattened images.
+        config: the config that the model was built from.
+        key: noise for dropout; without it the model is in inference mode.
+    """
+    # What is not a parameter comes from the config again, as shapes only: nothing is computed.
+    skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
+    static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
+    model: MLP = eqx.combine(params, static)
+    return model(images, config.dropout, key), model_state

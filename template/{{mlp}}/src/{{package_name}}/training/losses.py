@@ -1,0 +1,56 @@
+"""The loss of a classifier and what is measured with it."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from ..configs import TrainConfig
+from ..data.sources import Batch
+from ..modeling.model import apply_model
+from .metrics import Mean, weighted_mean
+
+
+def cross_entropy(
+    logits: Float[Array, "batch classes"],
+    labels: Int[Array, "batch"],
+    label_smoothing: Float[Array, ""] | float = 0.0,
+) -> Float[Array, "batch"]:
+    """Cross-entropy in nats of each example against its smoothed label.
+
+    The label keeps `1 - label_smoothing` of the probability and all classes share the rest
+    (Szegedy et al., 2016, section 7).
+    """
+    targets = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
+    return optax.softmax_cross_entropy(logits, optax.smooth_labels(targets, label_smoothing))
+
+
+def objective(
+    params: PyTree,
+    model_state: PyTree,
+    batch: Batch,
+    config: TrainConfig,
+    key: Key[Array, ""] | None = None,
+) -> tuple[Mean, tuple[dict[str, Mean], PyTree]]:
+    """What training minimises, and what evaluation reports.
+
+    Args:
+        params: parameters of the model.
+        model_state: what the model carries beside its parameters.
+        batch: examples; those of weight 0 count nowhere.
+        config: the run's config.
+        key: noise of this step. Without a key the model is in inference mode and the labels are
+            not smoothed.
+
+    Returns:
+        The loss to minimise, and `(metrics, model_state)`.
+    """
+    logits, model_state = apply_model(params, model_state, batch.images, config.model, key)
+    smoothing: Any = 0.0 if key is None else config.loss.label_smoothing
+    losses = cross_entropy(logits, batch.labels, smoothing)
+    correct = (logits.argmax(axis=-1) == batch.labels).astype(jnp.float32)
+    loss = weighted_mean(losses, batch.weight)
+    metrics = {"loss": loss, "accuracy": weighted_mean(correct, batch.weight)}
+    return loss, (metrics, model_state)
