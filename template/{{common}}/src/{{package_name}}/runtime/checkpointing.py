@@ -75,6 +75,7 @@ class Checkpoints:
         Raises:
             UserError: there is no such checkpoint, or it does not fit `like`.
         """
+        self._manager.wait_until_finished()
         steps = self.steps()
         if not steps:
             raise UserError(f"run_dir: there is no checkpoint in {self.folder}")

@@ -54,7 +54,7 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         ema_params=ema_params,
     )
     metrics = {name: mean.value() for name, mean in means.items()}
-    metrics |= {"learning_rate": learning_rate, "gradient_norm": optax.global_norm(grads)}
+    metrics |= {"learning_rate": learning_rate, "gradient_norm": optax.tree.norm(grads)}
     return new_state, metrics
 
 

@@ -9,13 +9,13 @@ from typing import assert_never
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
 from ..configs import SGD, AdamW, Lion, Optimizer, ScheduleConfig
 
 
 def learning_rate_at(
-    peak: Float[Array, ""] | float, schedule: ScheduleConfig, step: Int[Array, ""]
+    peak: ScalarLike, schedule: ScheduleConfig, step: Int[Array, ""]
 ) -> Float[Array, ""]:
     """Learning rate of the update that turns `step` into `step + 1`.
 
@@ -24,9 +24,7 @@ def learning_rate_at(
     return jnp.asarray(peak * _unit_schedule(schedule)(step), jnp.float32)
 
 
-def build_optimizer(
-    config: Optimizer, learning_rate: Float[Array, ""] | float
-) -> optax.GradientTransformation:
+def build_optimizer(config: Optimizer, learning_rate: ScalarLike) -> optax.GradientTransformation:
     """The optimizer of a config, with the learning rate of the present step.
 
     The optimizer holds no clock of its own: the step in the train state is the only one.
@@ -35,7 +33,7 @@ def build_optimizer(
         _clip(config.gradient_clip),
         _direction(config),
         optax.add_decayed_weights(config.weight_decay, mask=decay_mask),
-        optax.scale(-learning_rate),
+        optax.scale(jnp.negative(learning_rate)),
     )
 
 
@@ -44,16 +42,16 @@ def decay_mask(params: PyTree) -> PyTree:
     return jax.tree.map(lambda leaf: leaf.ndim >= 2, params)
 
 
-def update_ema(ema: PyTree, params: PyTree, decay: Float[Array, ""] | float) -> PyTree:
+def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
     """The moving average after one more step: `decay * ema + (1 - decay) * params`."""
     return optax.incremental_update(params, ema, 1.0 - decay)
 
 
-def _clip(max_norm: float | None) -> optax.GradientTransformation:
+def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:
     if max_norm is None:
         return optax.identity()
     # A number can be traced, so "off" is a value here and no branch in Python.
-    return optax.clip_by_global_norm(jnp.where(max_norm > 0, max_norm, jnp.inf))
+    return optax.clip_by_global_norm(jnp.where(jnp.greater(max_norm, 0.0), max_norm, jnp.inf))
 
 
 def _direction(config: Optimizer) -> optax.GradientTransformation:

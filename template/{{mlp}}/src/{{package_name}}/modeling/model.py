@@ -2,7 +2,7 @@
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float, Key, PyTree
+from jaxtyping import Array, Float, Key, PyTree, ScalarLike
 
 from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
@@ -27,7 +27,7 @@ class MLP(eqx.Module):
     def __call__(
         self,
         x: Float[Array, "batch in_size"],
-        dropout_rate: Float[Array, ""] | float = 0.0,
+        dropout_rate: ScalarLike = 0.0,
         key: Key[Array, ""] | None = None,
     ) -> Float[Array, "batch out_size"]:
         """Logits of a batch; dropout after each hidden layer where a key is given."""

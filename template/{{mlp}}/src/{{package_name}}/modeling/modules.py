@@ -2,11 +2,11 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, ScalarLike
 
 
 def dropout(
-    x: Float[Array, "*shape"], rate: Float[Array, ""] | float, key: Key[Array, ""] | None
+    x: Float[Array, "*shape"], rate: ScalarLike, key: Key[Array, ""] | None
 ) -> Float[Array, "*shape"]:
     """Zero each element with probability `rate` and scale the others up to keep the mean.
 

