@@ -61,7 +61,7 @@ class ProgressReport:
             speed["steps_per_second"] = (step - self._steps) / (now - self._last_time)
         self._steps, self._last_time = step, now
         loss = f"loss {metrics['loss']:.4f}"
-        rate = "".join(f"{value:.0f} steps/s" for value in speed.values())
+        rate = "".join(f"{value:.0f} steps/s" for value in speed.values()) or "compiled"
         self._bar.update(self._task, completed=step, speed=rate, loss=loss)
         if self._bar.disable:
             self.say(f"step {step:>7}  {loss}  {rate}")

@@ -71,7 +71,7 @@ def prediction_grid(
     columns = min(len(images), 9)
     rows = -(-len(images) // columns)
     figure = Figure(figsize=(1.1 * columns, 1.35 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False).flat
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes in grid:
         axes.set_axis_off()
     for axes, image, label, p in zip(grid, images, labels, probabilities, strict=False):

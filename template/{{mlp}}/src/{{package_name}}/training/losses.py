@@ -39,16 +39,16 @@ def objective(
         model_state: what the model carries beside its parameters.
         batch: examples; those of weight 0 count nowhere.
         config: the run's config.
-        key: noise of this step. Without a key the model is in inference mode and the labels are
-            not smoothed.
+        key: noise of this step; without a key the model is in inference mode.
 
     Returns:
         The loss to minimise, and `(metrics, model_state)`.
     """
     logits, model_state = apply_model(params, model_state, batch.images, config.model, key)
-    smoothing = 0.0 if key is None else config.loss.label_smoothing
-    losses = cross_entropy(logits, batch.labels, smoothing)
-    correct = (logits.argmax(axis=-1) == batch.labels).astype(jnp.float32)
-    loss = weighted_mean(losses, batch.weight)
-    metrics = {"loss": loss, "accuracy": weighted_mean(correct, batch.weight)}
-    return loss, (metrics, model_state)
+    values = {
+        "loss": cross_entropy(logits, batch.labels, config.loss.label_smoothing),
+        "cross_entropy": cross_entropy(logits, batch.labels),
+        "accuracy": (logits.argmax(axis=-1) == batch.labels).astype(jnp.float32),
+    }
+    metrics = {name: weighted_mean(value, batch.weight) for name, value in values.items()}
+    return metrics["loss"], (metrics, model_state)
