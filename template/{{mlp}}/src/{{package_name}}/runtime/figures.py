@@ -70,7 +70,9 @@ def prediction_grid(
     """Images with the predicted class and its probability; mistakes are red and name the label."""
     columns = min(len(images), 9)
     rows = -(-len(images) // columns)
-    figure = Figure(figsize=(1.1 * columns, 1.35 * rows), layout="constrained")
+    figure = Figure(figsize=(1.1 * columns, 1.35 * rows))
+    # Fixed margins: working them out for so many axes would take a second.
+    figure.subplots_adjust(0.01, 0.01, 0.99, 1 - 0.25 / rows, wspace=0.1, hspace=0.35)
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes in grid:
         axes.set_axis_off()
