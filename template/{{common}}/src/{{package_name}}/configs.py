@@ -40,11 +40,18 @@ __all__ = [
 ]
 
 
+# Short names on the command line, for what is changed most.
+LearningRate = Annotated[PositiveFloat, tyro.conf.arg(aliases=["--lr"])]
+Shape = Annotated[
+    Literal["constant", "linear", "cosine", "wsd"], tyro.conf.arg(aliases=["--schedule"])
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class AdamW:
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
 
-    learning_rate: PositiveFloat = 2e-3
+    learning_rate: LearningRate = 2e-3
     """Peak learning rate; the schedule scales it."""
 
     weight_decay: NonNegativeFloat = 0.05
@@ -67,7 +74,7 @@ class AdamW:
 class SGD:
     """Stochastic gradient descent with momentum."""
 
-    learning_rate: PositiveFloat = 0.1
+    learning_rate: LearningRate = 0.1
     """Peak learning rate; the schedule scales it."""
 
     weight_decay: NonNegativeFloat = 1e-4
@@ -87,7 +94,7 @@ class SGD:
 class Lion:
     """Sign of an interpolated momentum (Chen et al., 2023); wants a small learning rate."""
 
-    learning_rate: PositiveFloat = 3e-4
+    learning_rate: LearningRate = 3e-4
     """Peak learning rate; the schedule scales it."""
 
     weight_decay: NonNegativeFloat = 0.3
@@ -114,16 +121,14 @@ Optimizer = (
 class ScheduleConfig:
     """How the learning rate moves over the steps, as a multiple of its peak."""
 
-    shape: Literal["constant", "linear", "cosine", "wsd"] = "cosine"
-    """After the warm-up: stay, fall linearly, fall along a cosine, or stay and fall over the last
-    fifth (warm-up, stable, decay)."""
+    shape: Shape = "cosine"
+    """After the warm-up; wsd stays (stable) and falls over the last fifth (decay)."""
 
     warmup_steps: NonNegativeInt = 50
     """Steps from zero up to the peak."""
 
     total_steps: PositiveInt = 1000
-    """Step at which the final fraction is reached. It is apart from the number of steps to train,
-    so that a run can be continued with more of them."""
+    """Step that reaches the final fraction, whatever `steps` is: a run can go on."""
 
     final_fraction: UnitFloat = 0.01
     """Learning rate at the end, relative to the peak."""

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import tyro
 from annotated_types import MinLen
 
 from .core.checks import Fraction, NonNegativeInt, PositiveInt
 from .core.pytrees import register_configs
+
+# Short names on the command line, for what is changed most.
+HiddenSizes = Annotated[
+    tuple[PositiveInt, ...], MinLen(1), tyro.conf.arg(aliases=["--hidden-sizes", "--width"])
+]
+BatchSize = Annotated[PositiveInt, tyro.conf.arg(aliases=["--batch-size"])]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Architecture of the multilayer perceptron."""
 
-    hidden_sizes: Annotated[tuple[PositiveInt, ...], MinLen(1)] = (256, 256)
+    hidden_sizes: HiddenSizes = (256, 256)
     """Width of each hidden layer."""
 
     dropout: Fraction = 0.1
@@ -29,7 +36,7 @@ class ModelConfig:
 class DataConfig:
     """Which examples are used, and how many at a time."""
 
-    batch_size: PositiveInt = 128
+    batch_size: BatchSize = 128
     """Examples in a training step."""
 
     eval_batch_size: PositiveInt = 512

@@ -70,6 +70,11 @@ def config_items(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + field.name, value
 
 
+def union_members(union: Any) -> dict[str, type]:
+    """The classes of a union of configs, by the word that chooses each: its name in lower case."""
+    return {member.__name__.lower(): member for member in _members(union)}
+
+
 def dotted(path: KeyPath) -> str:
     """A key path as people write it: `optimizer.learning_rate`."""
     return keystr(path, simple=True, separator=".")

@@ -1,49 +1,80 @@
-"""From a command line to a config, and from a person's mistake to one clear message."""
+"""From a command line to a config, and from a person's mistake to one clear message.
 
+Values are written the same way here, in files and in the help: an `int` in digits (`1_000`, never
+`1e3`), a `float` in any usual form, `None`, `True` and `False` as Python has them, an `Enum` or a
+`Literal` by its exact value.
+"""
+
+import argparse
 import functools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import tyro
 
+from ..configs import Optimizer, TrainConfig
 from ..core.checks import validate
 from ..core.errors import UserError
-from .config_files import load_config
+from ..core.pytrees import union_members
+from ..presets import PRESETS
+from .config_files import config_text, load_config
+from .run_folder import CONFIG_FILE
 
 T = TypeVar("T")
 
-_FILE_HELP = "\n\n--config FILE takes the values of a saved config; other flags override it."
 
-
-def parse(default: T, argv: Sequence[str] | None = None) -> T:
+def parse(default: T, argv: Sequence[str] | None = None, description: str = "") -> T:
     """The config that a command line describes, checked.
 
-    `--config FILE`, wherever it stands, replaces the defaults by the values of a YAML file; every
-    other flag overrides those. Members of a union are chosen by a word such as `optimizer:sgd`, and
-    flags may stand before or after it.
+    Members of a union are chosen by a word such as `optimizer:sgd`, and flags may stand before or
+    after it.
 
     Args:
-        default: what holds where neither file nor flag says otherwise.
+        default: what holds where no flag says otherwise.
         argv: arguments without the program's name; those of this process if not given.
+        description: stands above the flags in the help; the docstring of the config if not given.
 
     Raises:
-        UserError: the file cannot be used, or a value is out of range.
+        UserError: a value is out of range.
         SystemExit: with status 2 for a flag that does not exist or cannot be read; with 0 after
             `--help`.
     """
-    path, flags = _take_config_flag(sys.argv[1:] if argv is None else list(argv))
-    if path is not None:
-        default = load_config(path, default)
     config = tyro.cli(
         type(default),
         default=default,
-        args=flags,
-        description=(type(default).__doc__ or "").strip() + _FILE_HELP,
-        config=(tyro.conf.CascadeSubcommandArgs,),
+        args=_choices_first(sys.argv[1:] if argv is None else argv),
+        description=description or type(default).__doc__,
+        config=(
+            tyro.conf.CascadeSubcommandArgs,
+            tyro.conf.FlagConversionOff,
+            tyro.conf.EnumChoicesFromValues,
+        ),
     )
     validate(config)
+    return config
+
+
+def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
+    """The config of a training run: a preset, overridden by a file, overridden by flags.
+
+    Raises:
+        UserError: preset or file cannot be used, or a value is out of range.
+        SystemExit: as `parse`, and with 0 after `--print-config`.
+    """
+    start, flags = _start_parser().parse_known_args(argv)
+    preset = _at_most_one("--preset", start.preset) or "default"
+    if preset not in PRESETS:
+        raise UserError(f"--preset: must be one of {', '.join(PRESETS)}, got {preset}")
+    default = PRESETS[preset]
+    path = _at_most_one("--config", start.config)
+    if path is not None:
+        default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
+    config = parse(default, flags, _train_description())
+    if start.print_config:
+        print(config_text(config), end="")
+        sys.exit(0)
     return config
 
 
@@ -61,17 +92,44 @@ def user_errors_exit_2(command: Callable[[], None]) -> Callable[[], None]:
     return wrapped
 
 
-def _take_config_flag(argv: list[str]) -> tuple[Path | None, list[str]]:
-    path, rest, words = None, [], iter(argv)
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name != "--config":
-            rest.append(word)
-            continue
-        if path is not None:
-            raise UserError("--config: give it once")
-        value = value if equals else next(words, "")
-        if not value:
-            raise UserError("--config: name a file, such as --config runs/default/config.yaml")
-        path = Path(value)
-    return path, rest
+class _StartParser(argparse.ArgumentParser):
+    """Takes the flags that say what to start from, and leaves all others alone."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(message.removeprefix("argument "))
+
+
+def _start_parser() -> _StartParser:
+    parser = _StartParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", action="append", default=[])
+    parser.add_argument("--config", action="append", default=[], type=Path)
+    parser.add_argument("--print-config", action="store_true")
+    return parser
+
+
+def _at_most_one(flag: str, values: list[T]) -> T | None:
+    if len(values) > 1:
+        raise UserError(f"{flag}: give it once")
+    return values[0] if values else None
+
+
+def _choices_first(argv: Sequence[str]) -> list[str]:
+    """The arguments with words such as `optimizer:sgd` moved to the front.
+
+    tyro would take a flag before the word as one of the default member, and refuse the word.
+    """
+    words = {f"optimizer:{name}" for name in union_members(Optimizer)}
+    return sorted(argv, key=lambda word: word not in words)
+
+
+def _train_description() -> str:
+    return "\n".join(
+        [
+            (TrainConfig.__doc__ or "").strip(),
+            "",
+            "What to start from; every flag below overrides it:",
+            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
+            "  --config FILE    a saved config.yaml, or the folder of a run",
+            "  --print-config   print the config that would be used, and stop",
+        ]
+    )

@@ -1,13 +1,14 @@
 """Configs as YAML files: written by one run, read and edited by people, read back equal.
 
-Values keep their annotated type. Numbers follow one rule, the same as on the command line: an
-`int` is written in digits (`1_000`, not `1e3` and not `1000.0`), a `float` in any usual form.
+Values keep their annotated type, written as on the command line: an `int` in digits (`1_000`,
+never `1e3` or `1000.0`), a `float` in any usual form, `None`, `True` and `False` as Python has them
+(YAML's own `null`, `true` and `false` are read too), an `Enum` or a `Literal` by its exact value.
 """
 
 import os
 import re
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import yaml
 from cattrs import Converter, transform_error
@@ -15,6 +16,7 @@ from cattrs.errors import ForbiddenExtraKeysError
 
 from ..configs import Optimizer
 from ..core.errors import UserError
+from ..core.pytrees import union_members
 
 T = TypeVar("T")
 
@@ -42,7 +44,7 @@ def load_config(path: Path, default: T) -> T:
             the wrong type; the message names file and key.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -58,6 +60,21 @@ def load_config(path: Path, default: T) -> T:
     except Exception as error:
         lines = transform_error(error, path="", format_exception=_explain)
         raise UserError("\n".join(f"{path}: {_key_first(line)}" for line in lines)) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, with Python's word for nothing, and without silent repetition of keys."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            raise yaml.constructor.ConstructorError(
+                "while reading a mapping", node.start_mark, "a key stands twice", node.start_mark
+            )
+        return mapping
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"None\Z"), ["N"])
 
 
 def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -103,8 +120,7 @@ def _register_union(converter: Converter, union: Any) -> None:
 
     The same word chooses it on the command line.
     """
-    classes = [getattr(member, "__origin__", member) for member in get_args(union)]
-    members = {cls.__name__.lower(): cls for cls in classes}
+    members = union_members(union)
 
     def structure(value: Any, _: Any) -> Any:
         fields = dict(value)

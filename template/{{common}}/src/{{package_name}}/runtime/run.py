@@ -5,6 +5,7 @@ import sys
 import jax
 
 from ..configs import TrainConfig
+from ..core.errors import UserError
 from ..core.keys import root_key
 from ..data.pipeline import example_order
 from ..data.sources import load_split
@@ -30,13 +31,18 @@ def train(config: TrainConfig) -> None:
         config: a config that `validate` accepted.
 
     Raises:
-        UserError: the run folder cannot be used.
+        UserError: the config does not fit the data, or the run folder cannot be used.
     """
+    data, held_out = load_split("train"), load_split("test")
+    num_examples = len(data.weight)
+    if config.data.batch_size > num_examples:
+        raise UserError(
+            f"data.batch_size: must be at most {num_examples}, the number of training examples, "
+            f"got {config.data.batch_size}"
+        )
     changes = claim(config)
     key = root_key(config.seed)
     with stop_on_signals() as stop, Checkpoints(config.run_dir, config.keep_checkpoints) as saved:
-        data, held_out = load_split("train"), load_split("test")
-        num_examples = len(data.weight)
         if saved.steps():
             state, examples_seen = saved.restore(abstract_state(config, key))
         else:
