@@ -43,7 +43,8 @@ __all__ = [
 # Short names on the command line, for what is changed most.
 LearningRate = Annotated[PositiveFloat, tyro.conf.arg(aliases=["--lr"])]
 Shape = Annotated[
-    Literal["constant", "linear", "cosine", "wsd"], tyro.conf.arg(aliases=["--schedule"])
+    Literal["constant", "linear", "cosine", "wsd"],
+    tyro.conf.arg(aliases=["--schedule"], metavar="SHAPE"),
 ]
 
 
@@ -122,7 +123,8 @@ class ScheduleConfig:
     """How the learning rate moves over the steps, as a multiple of its peak."""
 
     shape: Shape = "cosine"
-    """After the warm-up; wsd stays (stable) and falls over the last fifth (decay)."""
+    """What follows the warm-up: constant, linear, cosine, or wsd, which stays at the peak and
+    falls over the last fifth."""
 
     warmup_steps: NonNegativeInt = 50
     """Steps from zero up to the peak."""

@@ -16,7 +16,7 @@ from .core.pytrees import register_configs
 
 # Short names on the command line, for what is changed most.
 HiddenSizes = Annotated[
-    tuple[PositiveInt, ...], MinLen(1), tyro.conf.arg(aliases=["--hidden-sizes", "--width"])
+    tuple[PositiveInt, ...], MinLen(1), tyro.conf.arg(aliases=["--width"], metavar="INT...")
 ]
 BatchSize = Annotated[PositiveInt, tyro.conf.arg(aliases=["--batch-size"])]
 
@@ -26,7 +26,7 @@ class ModelConfig:
     """Architecture of the multilayer perceptron."""
 
     hidden_sizes: HiddenSizes = (256, 256)
-    """Width of each hidden layer."""
+    """Width of each hidden layer, one number a layer."""
 
     dropout: Fraction = 0.1
     """Probability that a hidden activation is dropped in training."""
