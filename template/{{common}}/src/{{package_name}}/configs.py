@@ -1,8 +1,8 @@
 """Every choice of a run, as frozen dataclasses that are pytrees.
 
 Floats are data: changing one never compiles again, and `jax.grad` and `jax.vmap` reach it. All else
-is structure. `core.pytrees` says how; registration is at the bottom. The model's own classes are in
-`model_configs.py`.
+is structure. `core.pytrees` says how; registration is at the bottom. What differs from model to
+model is in `model_configs.py` and `task_configs.py`.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,8 @@ from .core.checks import (
     validate,
 )
 from .core.pytrees import register_configs
-from .model_configs import DataConfig, LossConfig, ModelConfig, SampleConfig
+from .model_configs import DataConfig, ModelConfig
+from .task_configs import LossConfig, SampleConfig
 
 __all__ = [
     "SGD",

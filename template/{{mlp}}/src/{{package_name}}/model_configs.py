@@ -1,11 +1,9 @@
-"""What this model, its data and its loss let you choose.
+"""What this model and its data let you choose.
 
 `configs.py` puts these classes into `TrainConfig`. Pytree registration is at the bottom.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import tyro
@@ -42,35 +40,14 @@ class DataConfig:
     eval_batch_size: PositiveInt = 512
     """Examples in an evaluation step; the result does not depend on it."""
 
+    max_shift: NonNegativeInt = 0
+    """Augmentation: images are moved by up to so many pixels each way."""
 
-@dataclass(frozen=True, kw_only=True)
-class LossConfig:
-    """Cross-entropy between the predicted classes and the labels."""
+    cutout: NonNegativeInt = 0
+    """Augmentation: side of a random square that is blanked, in pixels."""
 
-    label_smoothing: Fraction = 0.05
-    """Probability mass moved from the label to all classes alike."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleConfig:
-    """Draw a picture of predictions on held-out examples."""
-
-    run_dir: Path = Path("runs/default")
-    """Folder of the run whose model predicts."""
-
-    step: NonNegativeInt | None = None
-    """Checkpoint to use; the newest if not given."""
-
-    seed: NonNegativeInt = 0
-    """Selects the examples."""
-
-    count: PositiveInt = 36
-    """Number of examples shown."""
-
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """What a range alone cannot say."""
-        if self.count > 400:
-            yield "count", f"must be at most 400 to stay readable, got {self.count}"
+    flip: bool = False
+    """Augmentation: mirror half of the images. Not for digits, which have a left and a right."""
 
 
-register_configs(ModelConfig, DataConfig, LossConfig, SampleConfig)
+register_configs(ModelConfig, DataConfig)

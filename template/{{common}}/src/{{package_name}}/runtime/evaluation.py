@@ -5,16 +5,16 @@ from jaxtyping import PyTree
 
 from ..configs import EvalConfig, TrainConfig
 from ..data.pipeline import padded_batches
-from ..data.sources import Batch, load_split
+from ..data.sources import Data, load_split, num_examples
 from ..training.loops import evaluate
 from .checkpointing import restore_run
 
 
 def evaluate_params(
-    params: PyTree, model_state: PyTree, data: Batch, config: TrainConfig
+    params: PyTree, model_state: PyTree, data: Data, config: TrainConfig
 ) -> dict[str, float]:
     """Metrics over all examples of `data`, named `eval/...`."""
-    indices, valid = padded_batches(len(data.weight), config.data.eval_batch_size)
+    indices, valid = padded_batches(num_examples(data), config.data.eval_batch_size)
     metrics = evaluate(params, model_state, data, indices, valid, config)
     return {f"eval/{name}": float(value) for name, value in jax.device_get(metrics).items()}
 
@@ -26,6 +26,6 @@ def evaluate_run(config: EvalConfig) -> dict[str, float]:
         UserError: there is no run or no such checkpoint.
     """
     run, state = restore_run(config.run_dir, config.step)
-    data = load_split("test")
+    data = load_split(run.data, "test")
     metrics = evaluate_params(state.eval_params, state.model_state, data, run)
-    return {"step": int(state.step), "examples": len(data.weight), **metrics}
+    return {"step": int(state.step), "examples": num_examples(data), **metrics}

@@ -8,12 +8,12 @@ from ..configs import TrainConfig
 from ..core.errors import UserError
 from ..core.keys import root_key
 from ..data.pipeline import example_order
-from ..data.sources import load_split
+from ..data.sources import load_split, num_examples
 from ..training.loops import train_chunk
 from ..training.state import abstract_state, init_state
 from .checkpointing import Checkpoints
 from .evaluation import evaluate_params
-from .figures import draw_predictions
+from .figures import draw_figures
 from .plots import draw_curves
 from .progress import ProgressReport, describe
 from .run_folder import claim
@@ -33,11 +33,11 @@ def train(config: TrainConfig) -> None:
     Raises:
         UserError: the config does not fit the data, or the run folder cannot be used.
     """
-    data, held_out = load_split("train"), load_split("test")
-    num_examples = len(data.weight)
-    if config.data.batch_size > num_examples:
+    data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
+    size = num_examples(data)
+    if config.data.batch_size > size:
         raise UserError(
-            f"data.batch_size: must be at most {num_examples}, the number of training examples, "
+            f"data.batch_size: must be at most {size}, the number of training examples, "
             f"got {config.data.batch_size}"
         )
     changes = claim(config)
@@ -53,14 +53,14 @@ def train(config: TrainConfig) -> None:
             MetricsLog(config.run_dir, step) as log,
             ProgressReport(step, config.steps) as progress,
         ):
-            progress.say(f"{config.run_dir}: {describe(state, num_examples)}, from step {step}")
+            progress.say(f"{config.run_dir}: {describe(state, size)}, from step {step}")
             for line in [*changes, *_notes(config, step)]:
                 progress.say(line)
 
             while step < config.steps and not stop.requested:
                 # Next chunk: which examples, then all of its steps in one compiled program.
                 steps, batch_size = _chunk_length(step, config), config.data.batch_size
-                order = example_order(num_examples, config.seed, examples_seen, steps * batch_size)
+                order = example_order(size, config.seed, examples_seen, steps * batch_size)
                 state, chunk = train_chunk(state, data, order.reshape(steps, batch_size), config)
                 step, examples_seen = step + steps, examples_seen + order.size
 
@@ -79,7 +79,7 @@ def train(config: TrainConfig) -> None:
                     saved.save(state, step, examples_seen)
 
         draw_curves(config.run_dir)
-        draw_predictions(state.eval_params, state.model_state, held_out, config)
+        draw_figures(state.eval_params, state.model_state, held_out, config)
     if stop.signum is not None and step < config.steps:
         print(f"stopped by signal {stop.signum} at step {step}; the same command goes on from here")
         sys.exit(128 + stop.signum)

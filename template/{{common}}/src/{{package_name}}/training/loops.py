@@ -9,8 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from ..configs import TrainConfig
 from ..core.keys import step_key
-from ..data.pipeline import take
-from ..data.sources import Batch
+from ..data.sources import Batch, Data, take_batch
 from .losses import objective
 from .metrics import Mean
 from .optimizers import build_optimizer, learning_rate_at, update_ema
@@ -61,7 +60,7 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
 @partial(jax.jit, donate_argnames="state")
 def train_chunk(
     state: TrainState,
-    data: Batch,
+    data: Data,
     indices: Int[Array, "steps batch"],
     config: TrainConfig,
 ) -> tuple[TrainState, Metrics]:
@@ -80,7 +79,7 @@ def train_chunk(
     """
 
     def body(state: TrainState, index: Int[Array, "batch"]) -> tuple[TrainState, Metrics]:
-        return train_step(state, take(data, index), config)
+        return train_step(state, take_batch(data, index, config.data), config)
 
     return jax.lax.scan(body, state, indices)
 
@@ -89,7 +88,7 @@ def train_chunk(
 def evaluate(
     params: PyTree,
     model_state: PyTree,
-    data: Batch,
+    data: Data,
     indices: Int[Array, "batches batch"],
     valid: Bool[Array, "batches batch"],
     config: TrainConfig,
@@ -107,8 +106,9 @@ def evaluate(
 
     def body(sums: None, batch: tuple[Array, Array]) -> tuple[None, dict[str, Mean]]:
         index, is_valid = batch
-        examples = take(data, index)
-        examples = examples._replace(weight=jnp.where(is_valid, examples.weight, 0.0))
+        examples = take_batch(data, index, config.data)
+        counted = is_valid.reshape(-1, *[1] * (examples.weight.ndim - 1))
+        examples = examples._replace(weight=jnp.where(counted, examples.weight, 0.0))
         _, (metrics, _) = objective(params, model_state, examples, config)
         return sums, metrics
 

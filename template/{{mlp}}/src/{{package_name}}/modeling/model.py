@@ -1,5 +1,7 @@
 """The model of this project: a multilayer perceptron that classifies images."""
 
+import math
+
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, Key, PyTree, ScalarLike
@@ -44,8 +46,7 @@ def build_model(config: ModelConfig, key: Key[Array, ""]) -> MLP:
     Give modules the static fields of the config. A float that may change from run to run, such as
     a dropout rate, goes to the call instead: stored in the module it would become a parameter.
     """
-    pixels = IMAGE_SHAPE[0] * IMAGE_SHAPE[1]
-    return MLP(pixels, config.hidden_sizes, NUM_CLASSES, key)
+    return MLP(math.prod(IMAGE_SHAPE), config.hidden_sizes, NUM_CLASSES, key)
 
 
 def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
@@ -56,7 +57,7 @@ def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree
 def apply_model(
     params: PyTree,
     model_state: PyTree,
-    images: Float[Array, "batch pixels"],
+    images: Float[Array, "batch height width channels"],
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
@@ -65,7 +66,7 @@ def apply_model(
     Args:
         params: what `init_model` returned, or training made of it.
         model_state: likewise.
-        images: a batch of flattened images.
+        images: a batch of images.
         config: the config that the model was built from.
         key: noise for dropout; without it the model is in inference mode.
     """
@@ -73,4 +74,4 @@ def apply_model(
     skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
     static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
     model: MLP = eqx.combine(params, static)
-    return model(images, config.dropout, key), model_state
+    return model(images.reshape(len(images), -1), config.dropout, key), model_state

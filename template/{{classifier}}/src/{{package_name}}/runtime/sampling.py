@@ -6,7 +6,7 @@ import numpy as np
 
 from ..configs import SampleConfig
 from ..data.pipeline import take
-from ..data.sources import load_split
+from ..data.sources import load_split, num_examples
 from .checkpointing import restore_run
 from .figures import predict, prediction_grid
 from .plots import save_figure
@@ -23,9 +23,9 @@ def sample_run(config: SampleConfig) -> Path:
         UserError: there is no run or no such checkpoint.
     """
     run, state = restore_run(config.run_dir, config.step)
-    data = load_split("test")
+    data = load_split(run.data, "test")
     rng = np.random.default_rng(config.seed)
-    shown = take(data, rng.permutation(len(data.weight))[: config.count])
+    shown = take(data, rng.permutation(num_examples(data))[: config.count])
     probabilities = predict(state.eval_params, state.model_state, shown, run)
     figure = prediction_grid(np.asarray(shown.images), np.asarray(shown.labels), probabilities)
     return save_figure(figure, config.run_dir / FIGURES / f"sample-seed{config.seed}.png")

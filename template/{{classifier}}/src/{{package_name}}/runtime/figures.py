@@ -6,7 +6,7 @@ from jaxtyping import Float, Int, PyTree
 from matplotlib.figure import Figure
 
 from ..configs import TrainConfig
-from ..data.sources import IMAGE_SHAPE, NUM_CLASSES, Batch
+from ..data.sources import NUM_CLASSES, Batch, Data
 from ..modeling.model import apply_model
 from .plots import save_figure
 from .run_folder import FIGURES
@@ -22,7 +22,7 @@ def predict(
     return np.asarray(jax.nn.softmax(logits, axis=-1))
 
 
-def draw_predictions(params: PyTree, model_state: PyTree, data: Batch, config: TrainConfig) -> None:
+def draw_figures(params: PyTree, model_state: PyTree, data: Data, config: TrainConfig) -> None:
     """Write `confusion.png` and `predictions.png` into the figures of a run."""
     probabilities = predict(params, model_state, data, config)
     folder = config.run_dir / FIGURES
@@ -63,7 +63,7 @@ def confusion_figure(counts: Int[np.ndarray, "classes classes"]) -> Figure:
 
 
 def prediction_grid(
-    images: Float[np.ndarray, "count pixels"],
+    images: Float[np.ndarray, "count height width channels"],
     labels: Int[np.ndarray, "count"],
     probabilities: Float[np.ndarray, "count classes"],
 ) -> Figure:
@@ -78,7 +78,7 @@ def prediction_grid(
         axes.set_axis_off()
     for axes, image, label, p in zip(grid, images, labels, probabilities, strict=False):
         guess = int(p.argmax())
-        axes.imshow(image.reshape(IMAGE_SHAPE), cmap="gray_r", vmin=0.0, vmax=1.0)
+        axes.imshow(image.squeeze(), cmap="gray_r", vmin=0.0, vmax=1.0)
         text = f"{guess}  {p[guess]:.0%}" if guess == label else f"{guess}, not {label}"
         axes.set_title(text, fontsize=9, color="black" if guess == label else "crimson")
     return figure

@@ -6,6 +6,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
+from ..data.augmentation import augment
 from ..data.sources import Batch
 from ..modeling.model import apply_model
 from .metrics import Mean, weighted_mean
@@ -39,12 +40,15 @@ def objective(
         model_state: what the model carries beside its parameters.
         batch: examples; those of weight 0 count nowhere.
         config: the run's config.
-        key: noise of this step; without a key the model is in inference mode.
+        key: noise of this step. Without a key nothing is random: no augmentation, and the model
+            in inference mode.
 
     Returns:
         The loss to minimise, and `(metrics, model_state)`.
     """
-    logits, model_state = apply_model(params, model_state, batch.images, config.model, key)
+    augment_key, model_key = (None, None) if key is None else jax.random.split(key)
+    images = augment(batch.images, config.data, augment_key)
+    logits, model_state = apply_model(params, model_state, images, config.model, model_key)
     values = {
         "loss": cross_entropy(logits, batch.labels, config.loss.label_smoothing),
         "cross_entropy": cross_entropy(logits, batch.labels),
