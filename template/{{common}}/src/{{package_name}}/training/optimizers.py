@@ -9,9 +9,11 @@ from typing import assert_never
 import jax
 import jax.numpy as jnp
 import optax
+from jax.tree_util import KeyPath
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
 from ..configs import SGD, AdamW, Lion, Optimizer, ScheduleConfig
+from ..core.pytrees import dotted
 
 
 def learning_rate_at(
@@ -38,8 +40,15 @@ def build_optimizer(config: Optimizer, learning_rate: ScalarLike) -> optax.Gradi
 
 
 def decay_mask(params: PyTree) -> PyTree:
-    """True where weight decay applies: matrices, and not biases or the scales of norms."""
-    return jax.tree.map(lambda leaf: leaf.ndim >= 2, params)
+    """True where weight decay applies: matrices, and not biases or the scales of norms.
+
+    Names count as well as axes, because layers that are stacked have one axis more.
+    """
+
+    def decays(path: KeyPath, leaf: Array) -> bool:
+        return leaf.ndim >= 2 and dotted(path[-1:]) not in ("bias", "scale")
+
+    return jax.tree_util.tree_map_with_path(decays, params)
 
 
 def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
