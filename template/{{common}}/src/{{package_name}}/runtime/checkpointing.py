@@ -15,6 +15,9 @@ from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
 from .run_folder import CHECKPOINTS, read_config
 
+_SHOWN = 8
+"""Differences that an error lists."""
+
 
 class Checkpoints:
     """The checkpoints of a run, `checkpoints/<step>/` in its folder.
@@ -107,8 +110,11 @@ class Checkpoints:
             if saved.get(name) != wanted.get(name)
         ]
         if lines:
-            where = f"{self.folder / str(step)} was saved by another model or optimizer"
-            raise UserError("\n".join([where, *lines]))
+            where = f"{self.folder / str(step)} holds another state than this code and config make;"
+            rest = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+            raise UserError(
+                "\n".join([f"{where} use the ones it was saved with", *lines[:_SHOWN], *rest])
+            )
 
 
 def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainState]:

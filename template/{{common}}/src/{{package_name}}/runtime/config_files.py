@@ -91,8 +91,8 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 def _explain(error: BaseException, _: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         return f"unknown key {', '.join(sorted(error.extra_fields))}"
-    if isinstance(error, TypeError):
-        return "expected a list"
+    if isinstance(error, (TypeError, AttributeError)):
+        return "has the wrong form; `--print-config` shows the right one"
     return str(error)
 
 
