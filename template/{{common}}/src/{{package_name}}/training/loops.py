@@ -81,7 +81,16 @@ def train_chunk(
     def body(state: TrainState, index: Int[Array, "batch"]) -> tuple[TrainState, Metrics]:
         return train_step(state, take_batch(data, index, config.data), config)
 
-    return jax.lax.scan(body, state, indices)
+    if len(indices) > 1:
+        return jax.lax.scan(body, state, indices)
+    # XLA would inline a loop of a single step, and an inlined step may round differently: the same
+    # steps in other chunks would give other bits. A bound that it cannot see keeps the loop.
+    metrics = jax.tree.map(jnp.zeros_like, jax.eval_shape(body, state, indices[0])[1])
+    bound = jnp.where(state.step < 0, 2, 1)
+    state, metrics = jax.lax.fori_loop(
+        0, bound, lambda _, carry: body(carry[0], indices[0]), (state, metrics)
+    )
+    return state, jax.tree.map(lambda value: value[None], metrics)
 
 
 @jax.jit

@@ -66,7 +66,8 @@ def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:
 def _direction(config: Optimizer) -> optax.GradientTransformation:
     match config:
         case AdamW():
-            return optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)
+            # Under the root, or the derivative of a parameter that was never used is 0 * inf.
+            return optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps, eps_root=1e-24)
         case SGD():
             return optax.trace(decay=config.momentum, nesterov=config.nesterov)
         case Lion():
