@@ -37,8 +37,9 @@ class ModelConfig:
     mlp_width: PositiveInt = 384
     """Hidden size of the gated MLP."""
 
-    dropout: Fraction = 0.0
-    """Probability that an element of a block's output is dropped in training."""
+    dropout: Fraction | None = None
+    """Probability that an element of a block's output is dropped in training; None draws no noise
+    at all."""
 
     stacked: bool = False
     """Hold all layers in one stack and scan over them: compiles in the time of one layer. Faster

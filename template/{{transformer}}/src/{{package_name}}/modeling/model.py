@@ -44,7 +44,7 @@ class Block(eqx.Module):
         x: Float[Array, "batch time width"],
         positions: Int[Array, "batch time"],
         mask: Bool[Array, "#batch time slots"],
-        dropout_rate: ScalarLike = 0.0,
+        dropout_rate: ScalarLike | None = None,
         key: MaybeKey = None,
         cache: KVCache | None = None,
     ) -> tuple[Float[Array, "batch time width"], KVCache | None]:
