@@ -1,5 +1,7 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
+import sys
+import time
 from pathlib import Path
 from types import TracebackType
 
@@ -29,6 +31,7 @@ class Checkpoints:
     def __init__(self, run_dir: Path, keep: int = 1):
         """Open the checkpoints of the run in `run_dir`, keeping the newest `keep` of them."""
         self.folder = (run_dir / CHECKPOINTS).absolute()
+        self._damaged: set[int] = set()
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(max_to_keep=keep),
@@ -59,6 +62,7 @@ class Checkpoints:
 
         Returns as soon as the arrays are copied; training may then donate them.
         """
+        self._set_aside_damaged()
         if step in self._manager.all_steps():
             return
         items = ocp.args.Composite(
@@ -73,7 +77,8 @@ class Checkpoints:
 
         Args:
             like: shapes and dtypes that the state must have.
-            step: which checkpoint; the newest if not given.
+            step: which checkpoint; if not given, the newest that can be read. Damaged ones are
+                named on stderr.
 
         Raises:
             UserError: there is no such checkpoint, or it does not fit `like`.
@@ -82,10 +87,23 @@ class Checkpoints:
         steps = self.steps()
         if not steps:
             raise UserError(f"run_dir: there is no checkpoint in {self.folder}")
-        if step is None:
-            step = steps[-1]
-        if step not in steps:
+        if step is not None and step not in steps:
             raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
+        for candidate in reversed(steps) if step is None else [step]:
+            try:
+                return self._restore(like, candidate)
+            except UserError:
+                raise
+            except Exception as error:  # Orbax raises anything on a damaged checkpoint
+                print(
+                    f"warning: {self.folder / str(candidate)} is damaged and not used "
+                    f"({type(error).__name__})",
+                    file=sys.stderr,
+                )
+                self._damaged.add(candidate)
+        raise UserError(f"run_dir: no checkpoint in {self.folder} can be read")
+
+    def _restore(self, like: TrainState, step: int) -> tuple[TrainState, int]:
         self._check_fit(step, like)
         device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
         target = jax.tree.map(
@@ -97,11 +115,24 @@ class Checkpoints:
                 state=ocp.args.StandardRestore(target), position=ocp.args.JsonRestore()
             ),
         )
-        return items["state"], items["position"]["examples_seen"]
+        return items["state"], int(items["position"]["examples_seen"])
+
+    def _set_aside_damaged(self) -> None:
+        """Move them to `damaged/`: beside them Orbax would save no earlier step, without a word."""
+        for step in self._damaged:
+            aside = self.folder.parent / "damaged" / f"{step}-{time.time_ns()}"
+            aside.parent.mkdir(exist_ok=True)
+            (self.folder / str(step)).rename(aside)
+        if self._damaged:
+            self._damaged.clear()
+            self._manager.reload()
 
     def _check_fit(self, step: int, like: TrainState) -> None:
         """Compare leaf by leaf first: Orbax casts another dtype without a word."""
-        saved = _leaves(self._manager.item_metadata(step)["state"])
+        metadata = self._manager.item_metadata(step)["state"]
+        if metadata is None:
+            raise ValueError("no metadata")
+        saved = _leaves(metadata)
         wanted = _leaves(like)
         lines = [
             f"{name}: saved {saved.get(name, 'nothing')}, this config needs "

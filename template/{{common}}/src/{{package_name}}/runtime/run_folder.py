@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from ..configs import TrainConfig
+from ..core.checks import validate
 from ..core.errors import UserError
 from ..core.pytrees import config_items
 from .config_files import load_config, save_config
@@ -58,7 +59,12 @@ def read_config(run_dir: Path) -> TrainConfig:
     path = run_dir / CONFIG_FILE
     if not path.exists():
         raise UserError(f"run_dir: {run_dir} holds no run ({CONFIG_FILE} is missing)")
-    return load_config(path, TrainConfig())
+    config = load_config(path, TrainConfig())
+    try:
+        validate(config)
+    except UserError as error:
+        raise UserError(f"{path} was changed by hand?\n{error}") from None
+    return config
 
 
 def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:

@@ -59,8 +59,18 @@ def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
 def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:
     if max_norm is None:
         return optax.identity()
-    # A number can be traced, so "off" is a value here and no branch in Python.
-    return optax.clip_by_global_norm(jnp.where(jnp.greater(max_norm, 0.0), max_norm, jnp.inf))
+    limit = jnp.asarray(max_norm, jnp.float32)
+
+    def clip(updates: PyTree, params: PyTree | None = None) -> PyTree:
+        del params
+        norm = optax.tree.norm(updates)
+        # A number can be traced, so "off" is a value here and no branch in Python. The inner
+        # `where` keeps the derivative finite where nothing is clipped.
+        is_clipped = (limit > 0.0) & (norm > limit)
+        factor = jnp.where(is_clipped, limit / jnp.where(is_clipped, norm, 1.0), 1.0)
+        return jax.tree.map(lambda update: update * factor.astype(update.dtype), updates)
+
+    return optax.stateless(clip)
 
 
 def _direction(config: Optimizer) -> optax.GradientTransformation:
