@@ -88,8 +88,12 @@ def train(config: TrainConfig) -> None:
                     log.write(step, metrics)
                     progress.evaluation(step, metrics)
 
-                if step % config.save_every == 0 or step >= config.steps or stop.requested:
+                if step % config.save_every == 0:
                     saved.save(state, step, examples_seen)
+
+            # The last step, whether the run is done or was asked to stop, however late.
+            if step > 0:
+                saved.save(state, step, examples_seen)
 
         draw_curves(config.run_dir)
         draw_figures(state.eval_params, state.model_state, held_out, config)
