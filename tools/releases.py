@@ -1,0 +1,60 @@
+"""Which versions were released, from which commits, and a repository in which they are tagged."""
+
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+from render import ROOT, snapshot
+
+
+def releases(root: Path = ROOT) -> dict[str, str]:
+    """Version to commit of releases.toml, oldest first."""
+    return tomllib.loads((root / "releases.toml").read_text(encoding="utf-8"))["releases"]
+
+
+def next_version(version: str) -> str:
+    major, minor, _ = map(int, version.split("."))
+    return f"{major}.{minor + 1}.0"
+
+
+def tagged_clone(folder: Path) -> dict[str, str]:
+    """Clone this repository into `folder`, with a tag for each release, and return tag to commit.
+
+    Tags of this repository are not used: a clone may lack them, and others may be newer. Before the
+    first release, the newest commit stands in for one.
+
+    Raises:
+        LookupError: a released commit is not here, as in a clone made with `--depth`.
+    """
+    tags = {f"v{version}": commit for version, commit in releases().items()} or {"v0.0.1": "HEAD"}
+    _git(ROOT, "clone", "--quiet", "--no-tags", str(ROOT), str(folder))
+    for tag, commit in tags.items():
+        try:
+            tag_commit(folder, tag, commit)
+        except subprocess.CalledProcessError as error:
+            raise LookupError(
+                f"commit {commit} of {tag} is not in this clone; try git fetch --unshallow"
+            ) from error
+    return tags
+
+
+def stage_work_tree(repository: Path) -> None:
+    """Replace all files of `repository` by those of the work tree and stage them."""
+    for path in repository.iterdir():
+        if path.is_dir() and path.name != ".git":
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
+    snapshot(repository)
+    _git(repository, "add", "--all")
+
+
+def tag_commit(repository: Path, tag: str, commit: str = "HEAD") -> None:
+    _git(repository, "tag", "--annotate", tag, "--message", tag, commit)
+
+
+def _git(folder: Path, *args: str) -> str:
+    return subprocess.run(
+        ["git", *args], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
