@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
 
 nox.needs_version = ">=2025.5.1"
-nox.options.sessions = ["lint", "tests", "variants"]
+nox.options.sessions = ["lint", "tests", "update", "variants"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -59,6 +59,11 @@ def uv(session: nox.Session, *args: str) -> None:
             "uv is missing: install it into the environment of nox, pip install 'nox[uv]'"
         )
     session.run(path, *args, env=PROJECT_ENV, external=True)
+
+
+def pytest(session: nox.Session, marked: str) -> None:
+    arguments = session.posargs or ["--numprocesses", "2"]
+    session.run("pytest", "-m", marked, *arguments, env={"PYTHONPATH": None})
 
 
 def render(session: nox.Session, folder: Path, *answers: str) -> None:
@@ -131,7 +136,14 @@ def lint(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Answers are checked, renders are whole and readable, no trust is asked; -- [pytest args]."""
     install(session, "tests")
-    session.run("pytest", *(session.posargs or ["--numprocesses", "2"]), env={"PYTHONPATH": None})
+    pytest(session, "not update")
+
+
+@nox.session
+def update(session: nox.Session) -> None:
+    """Updates from each release keep a user's edits, and answers can change; -- [pytest args]."""
+    install(session, "tests")
+    pytest(session, "update")
 
 
 @nox.session

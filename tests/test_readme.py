@@ -50,7 +50,7 @@ def test_ci_runs_the_test_command_letter_for_letter() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_sessions_that_a_page_names_exist(page: str) -> None:
-    listed = sessions("-s", "demo", "lint", "tests", "variants")
+    listed = sessions("-s", "demo", "lint", "tests", "update", "variants")
     known = {session[key] for session in listed for key in ("name", "session")}
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"nox -s (\"[^\"]+\"|\w+)", text)
@@ -60,11 +60,11 @@ def test_sessions_that_a_page_names_exist(page: str) -> None:
 
 def test_plain_nox_runs_every_check_and_every_model() -> None:
     names = [s["session"] for s in sessions()]
-    assert names == ["lint", "tests", *(f"variants({model})" for model in MODELS)]
+    assert names == ["lint", "tests", "update", *(f"variants({model})" for model in MODELS)]
 
 
 def test_each_session_says_its_promise() -> None:
-    for session in sessions("-s", "demo", "lint", "tests", "variants"):
+    for session in sessions("-s", "demo", "lint", "tests", "update", "variants"):
         assert 20 < len(session["description"]) < 100
 
 

@@ -8,19 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT, git
+from projects import commit
 
 OLD, NEW = "v0.0.1", "v0.0.2"
 NEW_LINE = "# a line of the newer template\n"
 OWN_LINE = "# a line of the user\n"
 # A file of every project that holds no answers, so that one line more is all an update changes.
 CHANGED = ".pre-commit-config.yaml"
-
-
-def commit(repository: Path, tag: str | None = None) -> None:
-    git(repository, "add", "--all")
-    git(repository, "commit", "--quiet", "--message", "commit")
-    if tag:
-        git(repository, "tag", "--annotate", tag, "--message", tag)
 
 
 def run(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

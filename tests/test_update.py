@@ -1,5 +1,6 @@
 """An update keeps what its user did, from every release, and each answer can be changed later."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -53,10 +54,19 @@ CLOSED = [
     and details.get("when", True) is True
     and ("choices" in details or details["type"] == "bool")
 ]
-# From a default to each other answer and back; between models from each to each.
-FLIPS = [(name, choices(name)[0], other) for name in CLOSED for other in choices(name)[1:]] + [
-    ("model", MODELS[i], MODELS[j]) for i in range(1, len(MODELS)) for j in range(i + 1, len(MODELS))
-]
+
+
+def flips() -> list[tuple[dict, dict]]:
+    """Answers before and after: the n-th other answer to all questions but the model, and each two
+    models. Each is changed back as well."""
+    others = {name: choices(name) for name in CLOSED if name != "model"}
+    first = {name: offered[0] for name, offered in others.items()}
+    rows = [
+        {name: offered[min(n, len(offered) - 1)] for name, offered in others.items()}
+        for n in range(1, max(map(len, others.values())))
+    ]
+    pairs = [({"model": a}, {"model": b}) for a, b in itertools.combinations(MODELS, 2)]
+    return [(first, row) for row in rows] + pairs
 
 
 def plant(repository: Path) -> None:
@@ -105,16 +115,11 @@ def rendered(template: Path, tmp_path_factory: pytest.TempPathFactory):
     return get
 
 
-def check_nothing_is_left_to_do(project: Path, tag: str | copier.VcsRef) -> None:
-    """The same update once more changes no file."""
-    commit(project)
-    update(project, tag)
-    assert git(project, "status", "--porcelain") == ""
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("tag", TAGS)
-def test_update_from_a_release_loses_nothing(rendered, tmp_path: Path, tag: str, model: str) -> None:
+def test_update_from_a_release_loses_nothing(
+    rendered, tmp_path: Path, tag: str, model: str
+) -> None:
     old, new = rendered(tag, model=model), rendered(NEWEST, model=model)
     project = start(old, tmp_path / "project")
     expected = edit(project, old, new)
@@ -130,27 +135,32 @@ def test_update_from_a_release_loses_nothing(rendered, tmp_path: Path, tag: str,
     assert found["noxfile.py"].startswith(NEW_LINE)
     assert NEW_FILE in found
     assert DELETED not in found
-    check_nothing_is_left_to_do(project, NEWEST)
+
+    # The same update once more changes no file.
+    commit(project)
+    update(project, NEWEST)
+    assert git(project, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(("question", "first", "other"), FLIPS)
-def test_an_answer_can_be_changed_and_changed_back(
-    rendered, tmp_path: Path, question: str, first: str, other: str
+@pytest.mark.parametrize(
+    ("first", "other"), flips(), ids=lambda answers: "-".join(map(str, answers.values()))
+)
+def test_answers_can_be_changed_and_changed_back(
+    rendered, tmp_path: Path, first: dict, other: dict
 ) -> None:
-    old, new = rendered(NEWEST, **{question: first}), rendered(NEWEST, **{question: other})
+    old, new = rendered(NEWEST, **first), rendered(NEWEST, **other)
     project = start(old, tmp_path / "project")
     expected = edit(project, old, new)
-    update(project, copier.VcsRef.CURRENT, **{question: other})
+    update(project, copier.VcsRef.CURRENT, **other)
     assert texts(project) == expected
     answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8"))
-    assert answers[question] == other
-    check_nothing_is_left_to_do(project, copier.VcsRef.CURRENT)
+    assert answers | other == answers
 
-    update(project, copier.VcsRef.CURRENT, **{question: first})
-    found, fresh = texts(project), texts(old)
-    assert found.keys() == expected.keys() - texts(new).keys() | fresh.keys() - {DELETED}
-    for name in fresh.keys() - texts(new).keys():
-        assert found[name] == fresh[name]
+    commit(project)
+    update(project, copier.VcsRef.CURRENT, **first)
+    found, fresh, dropped = texts(project), texts(old), texts(old).keys() - texts(new).keys()
+    assert found.keys() == (expected.keys() - texts(new).keys()) | (fresh.keys() - {DELETED})
+    assert {name: found[name] for name in dropped} == {name: fresh[name] for name in dropped}
 
 
 def test_a_conflict_would_be_seen(rendered, tmp_path: Path) -> None:

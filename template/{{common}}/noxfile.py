@@ -6,6 +6,8 @@ allows, so a release that breaks the project shows here first. `.venv` and `uv.l
 """
 
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -89,3 +91,75 @@ def gpu(session: nox.Session) -> None:
     session.run("pytest", *session.posargs[1:])
     run_dir = Path(session.create_tmp()).resolve() / "run"
     session.run("python", "scripts/train.py", "--run-dir", str(run_dir), "--steps", "200")
+
+
+@nox.session(venv_backend="none")
+def update(session: nox.Session) -> None:
+    """Newer files from the template, edits kept; `-- --data NAME=VALUE` changes an answer."""
+    if not shutil.which("git") or subprocess.run(IN_GIT, capture_output=True).returncode:
+        session.error("Not under git, so nothing could be undone: git init, add and commit first")
+    if changes := git("status", "--porcelain"):
+        session.error(f"Commit or stash first, so that the update can be undone:\n{changes}")
+    copier = [shutil.which("copier")] if shutil.which("copier") else [shutil.which("uvx"), "copier"]
+    if not copier[0]:
+        session.error("Install copier or uv first, for example: pip install copier")
+    # Without a terminal, new questions get their defaults.
+    options = ["--skip-answered", *([] if sys.stdin.isatty() else ["--defaults"])]
+    session.run(*copier, "update", *options, *session.posargs, external=True)
+
+    unmerged = paths("diff", "--name-only", "--diff-filter=U")
+    marked = [path for path in paths("diff", "--name-only", "HEAD") if has_marker(Path(path))]
+    rejected = paths("ls-files", "--others", "*.rej")
+    gone = paths("diff", "--name-only", "--diff-filter=D", "HEAD")
+    problems = [
+        ("Both versions stand in these files. Choose, then git add them:", unmerged + marked),
+        ("What could not be applied is in these files. Apply it by hand:", rejected),
+        (
+            "These are gone, and you had edited them. git checkout HEAD -- FILE brings one back:",
+            edited(session, copier, gone) if gone else [],
+        ),
+    ]
+    if any(names for _, names in problems):
+        for sentence, names in problems:
+            if names:
+                print(sentence, *sorted(set(names)), sep="\n  ", file=sys.stderr)
+        undo = "git reset --quiet && git stash --include-untracked"
+        print("To undo all of it:", undo, sep="\n  ", file=sys.stderr)
+        session.error("updated, but the files above need a look before you commit")
+    session.log("Updated. Look at git diff, run the tests, then commit.")
+
+
+IN_GIT = ["git", "rev-parse", "--is-inside-work-tree"]
+ANSWERS = Path(".copier-answers.yml")
+
+
+def git(*args: str) -> str:
+    return subprocess.run(["git", *args], check=True, capture_output=True).stdout.decode()
+
+
+def paths(*args: str) -> list[str]:
+    """Names that git lists, below this folder."""
+    relative = ["--relative"] if args[0] == "diff" else []
+    return [path for path in git(*args, *relative, "-z").split("\0") if path]
+
+
+def has_marker(path: Path) -> bool:
+    lines = path.read_bytes().splitlines() if path.is_file() else []
+    return any(line.startswith((b"<<<<<<< ", b">>>>>>> ")) for line in lines)
+
+
+def edited(session: nox.Session, copier: list[str], names: list[str]) -> list[str]:
+    """Those of the files that differ, as last committed, from what the template had made of them."""
+    folder = Path(session.create_tmp()).resolve() / "as-rendered"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / ANSWERS).write_text(git("show", f"HEAD:./{ANSWERS}"), encoding="utf-8")
+    render = ["recopy", "--vcs-ref", ":current:", "--defaults", "--overwrite", "--quiet"]
+    session.run(*copier, *render, str(folder), external=True, log=False)
+    return [
+        name
+        for name in names
+        if not (folder / name).is_file()
+        or subprocess.run(["git", "show", f"HEAD:./{name}"], capture_output=True).stdout
+        != (folder / name).read_bytes()
+    ]
