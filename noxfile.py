@@ -165,3 +165,9 @@ def variants(session: nox.Session, model: str) -> None:
                 ["pytest", "--numprocesses", "2"],
             ):
                 uv(session, "run", "--no-sync", *check)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Dates the changelog, tags and records a version, after checks; -- X.Y.Z."""
+    session.run("python", str(ROOT / "tools" / "release.py"), *session.posargs)

@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
+from questions import asked, closed
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-QUESTIONS = {
-    name: details
-    for name, details in CONFIG.items()
-    if not name.startswith("_") and details.get("when", True) is True
-}
+QUESTIONS = asked(CONFIG)
 MODELS = list(CONFIG["model"]["choices"].values())
+SESSIONS = ["demo", "lint", "release", "tests", "update", "variants"]
 ONE_LINE = "python3 -m venv .venv && .venv/bin/pip install -q 'nox[uv]' && .venv/bin/nox"
 
 
@@ -50,7 +48,7 @@ def test_ci_runs_the_test_command_letter_for_letter() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_sessions_that_a_page_names_exist(page: str) -> None:
-    listed = sessions("-s", "demo", "lint", "tests", "update", "variants")
+    listed = sessions("-s", *SESSIONS)
     known = {session[key] for session in listed for key in ("name", "session")}
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"nox -s (\"[^\"]+\"|\w+)", text)
@@ -64,17 +62,17 @@ def test_plain_nox_runs_every_check_and_every_model() -> None:
 
 
 def test_each_session_says_its_promise() -> None:
-    for session in sessions("-s", "demo", "lint", "tests", "update", "variants"):
+    for session in sessions("-s", *SESSIONS):
         assert 20 < len(session["description"]) < 100
 
 
 def test_each_question_is_documented_with_its_choices() -> None:
     rows = table_rows(README)
     assert [name for name in rows if name in QUESTIONS] == list(QUESTIONS)
-    for name in ("license", "python_version"):
-        choices = CONFIG[name]["choices"]
-        for choice in choices.values() if isinstance(choices, dict) else choices:
-            assert f"`{choice}`" in rows[name]
+    # Models have a table of their own; yes and no need no list.
+    for name, answers in closed(CONFIG).items():
+        if name != "model" and CONFIG[name]["type"] != "bool":
+            assert [answer for answer in answers if f"`{answer}`" not in rows[name]] == []
     words = ["seven", "eight", "nine", "ten"]
     assert f"Copier asks {words[len(QUESTIONS) - 7]} questions" in README
 

@@ -8,14 +8,10 @@ import pytest
 import yaml
 from conftest import ROOT, Render, git
 from projects import ANSWERS, commit, render_tag, start, texts, update, write
+from questions import asked
 from releases import tag_commit
 
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
-QUESTIONS = [
-    name
-    for name, details in CONFIG.items()
-    if not name.startswith("_") and details.get("when", True) is True
-]
 # Not good for any question, whatever its type.
 BAD = "no longer\tgood"
 
@@ -31,7 +27,7 @@ def snapshot(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return smaller
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", asked(CONFIG))
 def test_each_question_keeps_to_what_was_answered(render: Render, question: str) -> None:
     project = render()
     answers = yaml.safe_load((project / ANSWERS).read_text(encoding="utf-8")) | {question: BAD}
@@ -62,7 +58,7 @@ def test_update_stops_at_a_choice_that_is_gone(tmp_path: Path) -> None:
         render_tag(template, "v1.0.0", tmp_path / "render", license="old"), tmp_path / "project"
     )
     before = texts(project)
-    with pytest.raises(ValueError, match="'license'.*\\['MIT'\\]"):
+    with pytest.raises(ValueError, match=r"'license'.*\['MIT'\]"):
         update(project, "v2.0.0")
     assert texts(project) == before
     update(project, "v2.0.0", license="MIT")

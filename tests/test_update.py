@@ -21,6 +21,7 @@ from projects import (
     update,
     write,
 )
+from questions import closed, rows
 from releases import releases, stage_work_tree, tag_commit, tagged_clone
 
 pytestmark = pytest.mark.update
@@ -36,37 +37,13 @@ NEW_FILE = "docs/new_page.md"
 NO_LONGER_IGNORED = "/runs/\n"
 
 
-def choices(question: str) -> list[str | bool]:
-    """The answers that a closed question offers, with its default first."""
-    details = CONFIG[question]
-    offered = [False, True] if details["type"] == "bool" else details["choices"]
-    offered = list(offered.values()) if isinstance(offered, dict) else offered
-    if details["type"] == "bool":
-        return offered
-    first = re.findall(r"default\('(.*?)'\)|\A([^{]*)\Z", details["default"])[0]
-    return sorted(offered, key=lambda choice: choice not in first)
-
-
-CLOSED = [
-    name
-    for name, details in CONFIG.items()
-    if not name.startswith("_")
-    and details.get("when", True) is True
-    and ("choices" in details or details["type"] == "bool")
-]
-
-
 def flips() -> list[tuple[dict, dict]]:
     """Answers before and after: the n-th other answer to all questions but the model, and each two
     models. Each is changed back as well."""
-    others = {name: choices(name) for name in CLOSED if name != "model"}
-    first = {name: offered[0] for name, offered in others.items()}
-    rows = [
-        {name: offered[min(n, len(offered) - 1)] for name, offered in others.items()}
-        for n in range(1, max(map(len, others.values())))
-    ]
+    options = {name: answers for name, answers in closed(CONFIG).items() if name != "model"}
+    first, *others = rows(options)
     pairs = [({"model": a}, {"model": b}) for a, b in itertools.combinations(MODELS, 2)]
-    return [(first, row) for row in rows] + pairs
+    return [(first, row) for row in others] + pairs
 
 
 def plant(repository: Path) -> None:

@@ -13,11 +13,6 @@ def releases(root: Path = ROOT) -> dict[str, str]:
     return tomllib.loads((root / "releases.toml").read_text(encoding="utf-8"))["releases"]
 
 
-def next_version(version: str) -> str:
-    major, minor, _ = map(int, version.split("."))
-    return f"{major}.{minor + 1}.0"
-
-
 def tagged_clone(folder: Path) -> dict[str, str]:
     """Clone this repository into `folder`, with a tag for each release, and return tag to commit.
 

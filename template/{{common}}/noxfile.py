@@ -149,7 +149,7 @@ def has_marker(path: Path) -> bool:
 
 
 def edited(session: nox.Session, copier: list[str], names: list[str]) -> list[str]:
-    """Those of the files that differ, as last committed, from what the template had made of them."""
+    """Those of the files that differed, when last committed, from what the template made."""
     folder = Path(session.create_tmp()).resolve() / "as-rendered"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

@@ -1,0 +1,40 @@
+"""The questions of a copier.yml, and answers to them."""
+
+import re
+from typing import Any
+
+
+def asked(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Name to details of what people are asked."""
+    return {
+        name: details
+        for name, details in config.items()
+        if not name.startswith("_") and details.get("when", True) is True
+    }
+
+
+def closed(config: dict[str, Any]) -> dict[str, list[Any]]:
+    """Name to all good answers, the default first, of questions where these can be listed."""
+    return {
+        name: _answers(details)
+        for name, details in asked(config).items()
+        if details["type"] == "bool" or "choices" in details
+    }
+
+
+def rows(questions: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """The defaults, then rows that hold each other answer to each question at least once."""
+    return [
+        {name: answers[min(n, len(answers) - 1)] for name, answers in questions.items()}
+        for n in range(max(map(len, questions.values())))
+    ]
+
+
+def _answers(details: dict[str, Any]) -> list[Any]:
+    # Defaults name their own question: "{{ license | default('MIT') }}".
+    if details["type"] == "bool":
+        return [True, False] if "default(true)" in details["default"] else [False, True]
+    choices = details["choices"]
+    choices = list(choices.values()) if isinstance(choices, dict) else choices
+    (default,) = re.findall(r"default\('(.*?)'\)", details["default"])
+    return sorted(choices, key=lambda choice: choice != default)
