@@ -1,5 +1,6 @@
 """Good answers come back unchanged from every file; bad ones end the copy with a plain sentence."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,14 +10,15 @@ import tomllib
 from pathlib import Path
 
 import copier
+import fast_render
 import pytest
 import yaml
 from conftest import ROOT, Render, macro
+from fast_render import FREE_TEXT
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-
-FREE_TEXT = ["project_name", "description", "author_name"]
+from questions import closed
 
 HOSTILE = [
     'Tony "Iron Man" Stark',
@@ -31,6 +33,29 @@ HOSTILE = [
     "---",
     "عربي x",
     "a\u00a0b \u200f c",
+    "-rf --help",
+    "- item",
+    "CON",
+    "nul.txt",
+    "null",
+    "!!python/object x",
+    "*anchor &anchor",
+    "'",
+    '"',
+    "\\",
+    '\\"',
+    '"""',
+    "'''",
+    "$HOME `id` $(id) %PATH%",
+    "<script>alert(1)</script>",
+    "&amp; &lt;",
+    "[x](y) ![z](w) <https://example.org>",
+    "0x10 1e3 0o7 12:30:45 2001-01-01",
+    "=cmd|' /C calc'!A0",
+    "e\u0301 \u200b \u200d",
+    "😀" * 80,
+    "x" * 80,
+    "y " * 39 + "y",
 ]
 
 # What a person would call "not one line of visible text", each with its kind.
@@ -64,6 +89,13 @@ one_line = st.text(
     min_size=1,
     max_size=60,
 ).filter(lambda text: text == text.strip())
+
+# Whatever can be typed or pasted: any code point, and pieces that some format gives a meaning.
+anything = st.one_of(
+    one_line,
+    st.text(max_size=90),
+    st.lists(st.sampled_from([*HOSTILE, *REFUSED.values(), "a", " "]), max_size=3).map("".join),
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +143,63 @@ def test_free_text_never_reaches_python() -> None:
         assert not re.search("|".join(FREE_TEXT), used), path
 
 
-@settings(FUZZ, max_examples=60)
+def leaves(document: object) -> list[str]:
+    """All strings in what a parser made of a file."""
+    if isinstance(document, dict):
+        return [leaf for pair in document.items() for part in pair for leaf in leaves(part)]
+    if isinstance(document, list):
+        return [leaf for part in document for leaf in leaves(part)]
+    return [document] if isinstance(document, str) else []
+
+
+PARSERS = {".toml": tomllib.loads, ".yml": yaml.safe_load, ".json": json.loads}
+
+
+@settings(FUZZ, max_examples=20)
 @given(texts=st.tuples(one_line, one_line, one_line))
-def test_any_line_of_text_comes_back(snapshot: Path, texts: tuple[str, str, str]) -> None:
-    data = dict(zip(FREE_TEXT, texts, strict=True)) | {"package_name": "x"}
+def test_the_fast_render_is_that_of_copier(snapshot: Path, texts: tuple[str, str, str]) -> None:
+    data = dict(zip(FREE_TEXT, texts, strict=True)) | {"package_name": "x", "year": "2000"}
     with tempfile.TemporaryDirectory() as scratch:
         project = Path(scratch, "project")
         copier.run_copy(str(snapshot), project, data, defaults=True, quiet=True)
         check_came_back(project, *texts)
+        files = fast_render.render(**data)
+        assert {"pyproject.toml", "README.md", "LICENSE", ".copier-answers.yml"} <= files.keys()
+        for name, text in files.items():
+            written = (project / name).read_text(encoding="utf-8")
+            # Copier also stores where it rendered from.
+            assert re.sub(r"^_src_path: .*\n", "", written, flags=re.MULTILINE) == text, name
+
+
+@settings(FUZZ, max_examples=1500)
+@given(
+    texts=st.tuples(one_line, one_line, one_line) | st.tuples(anything, anything, anything),
+    license=st.sampled_from(closed(fast_render.CONFIG)["license"]),
+)
+def test_any_text_comes_back_or_is_refused(texts: tuple[str, str, str], license: str) -> None:
+    """Through every file that free text reaches, with the parser of each."""
+    refusals = [macro("check_text", text, 80) for text in texts]
+    for text, sentence in zip(texts, refusals, strict=True):
+        visible = text == text.strip() and 0 < len(text) <= 80 and text.isprintable()
+        assert not (visible and sentence), text
+        assert re.fullmatch("(It (is|has|begins) .*)?", sentence)
+    if any(refusals):
+        return
+    data = dict(zip(FREE_TEXT, texts, strict=True)) | {"package_name": "x", "license": license}
+    files = fast_render.render(**data)
+    for name, text in files.items():
+        if Path(name).suffix in PARSERS:
+            assert set(texts) & set(leaves(PARSERS[Path(name).suffix](text))), name
+    title, description, author = texts
+    answers = yaml.safe_load(files[".copier-answers.yml"])
+    assert [answers[question] for question in FREE_TEXT] == [title, description, author]
+    metadata = tomllib.loads(files["pyproject.toml"])["project"]
+    assert (metadata["description"], metadata["authors"][0]["name"]) == (description, author)
+    heading, *body = shown_by(files["README.md"])
+    assert heading == title
+    assert description in body
+    if license != "Proprietary":
+        assert f" {author}\n" in files["LICENSE"]
 
 
 @pytest.mark.parametrize("email", ["", "a@b.org", "first.last+tag@sub.example-site.museum"])

@@ -1,0 +1,61 @@
+"""A project is made wherever its user is: odd folders, no git, no terminal, no network."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import checks
+import pytest
+
+# What a connection would go through: a port at which nothing listens.
+NO_NETWORK = dict.fromkeys(["http_proxy", "https_proxy", "all_proxy"], "http://127.0.0.1:9")
+
+
+def copy(snapshot: Path, target: str, cwd: Path, **environment: str) -> str:
+    """Run the real command line without a terminal; returns what it said."""
+    result = subprocess.run(
+        [sys.executable, "-m", "copier", "copy", "--defaults", str(snapshot), target],
+        cwd=cwd,
+        env=os.environ | NO_NETWORK | environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    "target", ["with blanks/a b", "Prüfung/深度", 'it\'s "quoted"', "$HOME `x`", "a/b/c/d"]
+)
+def test_folder_may_have_any_name(snapshot: Path, tmp_path: Path, target: str) -> None:
+    said = copy(snapshot, f"./{target}", tmp_path)
+    # What it says to type next works in a shell.
+    line = next(line.strip() for line in said.splitlines() if line.strip().startswith("cd "))
+    where = subprocess.run(
+        ["sh", "-c", f"{line} && pwd -P"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert Path(where.stdout.strip()) == (tmp_path / target).resolve()
+    assert "pyproject.toml" in checks.relative(tmp_path / target)
+    assert list(checks.unreadable(tmp_path / target)) == []
+
+
+def test_git_is_not_needed(snapshot: Path, tmp_path: Path) -> None:
+    copy(snapshot, "project", tmp_path, PATH=str(tmp_path))
+    assert "pyproject.toml" in checks.relative(tmp_path / "project")
+
+
+def test_without_a_terminal_questions_are_refused_and_nothing_is_left(
+    snapshot: Path, tmp_path: Path
+) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "copier", "copy", str(snapshot), "project"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert result.returncode == 1
+    assert "--defaults" in result.stderr
+    assert list(tmp_path.iterdir()) == []
