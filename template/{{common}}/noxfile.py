@@ -93,6 +93,14 @@ def gpu(session: nox.Session) -> None:
     session.run("python", "scripts/train.py", "--run-dir", str(run_dir), "--steps", "200")
 
 
+@nox.session
+def stress(session: nox.Session) -> None:
+    """Training survives being killed at twenty random moments, to the bit; `-- 100` for more."""
+    session.install("-e.", *TEST)
+    kills = session.posargs[0] if session.posargs else "20"
+    session.run("pytest", "tests/test_kills.py", env={"KILLS": kills})
+
+
 @nox.session(venv_backend="none")
 def update(session: nox.Session) -> None:
     """Newer files from the template, edits kept; `-- --data NAME=VALUE` changes an answer."""
