@@ -14,13 +14,18 @@ from pathlib import Path
 import nox
 from nox.virtualenv import find_uv
 
+# Together they have each tracker and launcher that brings code of its own.
+OPTIONS = {
+    "tensorboard-slurm": ["tracker=tensorboard", "launcher=slurm", "ci=gitlab"],
+    "wandb-skypilot": ["tracker=wandb", "launcher=skypilot", "devcontainer=yes", "ci=none"],
+}
 MODELS = ["mlp"]
 
 ROOT = Path(__file__).parent
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
 
 nox.needs_version = ">=2025.5.1"
-nox.options.sessions = ["lint", "tests", "update", "variants"]
+nox.options.sessions = ["lint", "tests", "update", "options", "variants"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -144,6 +149,24 @@ def update(session: nox.Session) -> None:
     """Updates from each release keep a user's edits, and answers can change; -- [pytest args]."""
     install(session, "tests")
     pytest(session, "update")
+
+
+@nox.session
+@nox.parametrize("row", [nox.param(row, id=row) for row in OPTIONS])
+def options(session: nox.Session, row: str) -> None:
+    """A project with these options installs, and passes its checks and the tests of the options."""
+    with scratch_folder() as folder:
+        render(session, folder, *OPTIONS[row])
+        with session.chdir(folder):
+            uv(session, "sync")
+            for check in (
+                ["ruff", "check", "."],
+                ["basedpyright"],
+                ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"],
+                ["pytest", "tests/test_tracker.py", "tests/test_launch.py"],
+                ["pytest", "tests/test_metrics_log.py", "tests/test_architecture.py"],
+            ):
+                uv(session, "run", "--no-sync", *check)
 
 
 @nox.session

@@ -1,21 +1,24 @@
-"""The files that free text reaches, rendered in milliseconds, without copier's other work.
+"""Whole projects, rendered in milliseconds, without copier's other work.
 
-tests/test_answers.py sees to it that they are, to the byte, what copier writes.
+Each file is rendered once for each combination of answers that it depends on. tests/test_render.py
+sees to it that the files are, to the byte, what copier writes.
 """
 
-import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 from conftest import ROOT
-from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader, StrictUndefined, Template, meta
 from jinja2.sandbox import SandboxedEnvironment
 from questions import asked
 
 FREE_TEXT = ["project_name", "description", "author_name"]
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
 ANSWERS = ".copier-answers.yml"
+# What git keeps out of a clone, and copier out of a project.
+CACHES = ("__pycache__", ".ruff_cache", ".pytest_cache")
 
 
 @cache
@@ -30,15 +33,46 @@ def environment() -> SandboxedEnvironment:
 
 
 @cache
-def sources() -> dict[str, str]:
-    """Path in `template/` to path in a project, of files that free text reaches."""
+def sources() -> dict[str, frozenset[str]]:
+    """Each file below `template/`, with the answers that it and what it includes depend on."""
+    names = frozenset(name for name in CONFIG if not name.startswith("_"))
+    included = frozenset().union(*map(_variables, (ROOT / "includes").rglob("*.*")))
     found = {}
-    words = "|".join([*FREE_TEXT, "_copier_answers", "licenses"])
-    for path in sorted((ROOT / "template").rglob("*.jinja")):
-        source = path.relative_to(ROOT).as_posix()
-        if re.search(words, path.read_text(encoding="utf-8")):
-            found[source] = source.removeprefix("template/").removesuffix(".jinja")
+    for path in sorted((ROOT / "template").rglob("*")):
+        if path.is_file() and not set(path.parts) & set(CACHES):
+            source = path.relative_to(ROOT).as_posix()
+            used = _variables(path) if path.suffix == ".jinja" else frozenset()
+            if path.suffix == ".jinja" and "{% include" in path.read_text(encoding="utf-8"):
+                used |= included
+            found[source] = used & (names | {"_copier_answers"})
     return found
+
+
+def _variables(path: Path) -> frozenset[str]:
+    text = path.read_text(encoding="utf-8")
+    return frozenset(meta.find_undeclared_variables(environment().parse(text)))
+
+
+@cache
+def _plain(source: str) -> str:
+    return (ROOT / source).read_text(encoding="utf-8")
+
+
+_rendered: dict[tuple, str] = {}
+
+
+def _render(source: str, used: frozenset[str], values: dict[str, Any]) -> str:
+    if not source.endswith(".jinja"):
+        return _plain(source)
+    key = (source, *(str(values[name]) for name in sorted(used)))
+    if key not in _rendered:
+        _rendered[key] = environment().get_template(source).render(values)
+    return _rendered[key]
+
+
+@cache
+def _compiled(text: str) -> Template:
+    return environment().from_string(text)
 
 
 def context(answers: dict[str, Any]) -> dict[str, Any]:
@@ -46,19 +80,36 @@ def context(answers: dict[str, Any]) -> dict[str, Any]:
     values = dict(answers)
     for name, details in CONFIG.items():
         if not name.startswith("_") and name not in answers:
-            text = environment().from_string(details["default"]).render(values)
-            values[name] = text == "True" if details["type"] == "bool" else text
+            values[name] = _compiled(details["default"]).render(values)
     return values
 
 
 def render(**answers: Any) -> dict[str, str]:
-    """Path to text of each of those files that a project with these answers has."""
+    """Path to text of each file of a project with these answers."""
     values = context(answers)
     values["_copier_answers"] = {name: values[name] for name in asked(CONFIG)}
+    files: dict[str, str] = {}
+    for source, used in sources().items():
+        overlay, _, path = source.removeprefix("template/").partition("/")
+        if not path:
+            path = ANSWERS
+        elif values[overlay.strip("{}")] != ".":
+            continue
+        path = path.replace("{{package_name}}", values["package_name"]).removesuffix(".jinja")
+        assert path not in files, f"{path} is in two overlays of one project"
+        files[path] = _render(source, used, values)
+    return files
+
+
+def free_text(**answers: Any) -> dict[str, str]:
+    """Only those of the files that free text reaches, which are not kept for later."""
+    values = context(answers)
+    values["_copier_answers"] = {name: values[name] for name in asked(CONFIG)}
+    reached = {"_copier_answers", *FREE_TEXT}
     files = {}
-    for source, target in sources().items():
-        overlay, _, path = target.partition("/")
-        name = ANSWERS if "answers_file" in target else path
-        if name == ANSWERS or environment().from_string(overlay).render(values) == ".":
+    for source, used in sources().items():
+        overlay, _, path = source.removeprefix("template/").partition("/")
+        if used & reached and (not path or values[overlay.strip("{}")] == "."):
+            name = path.removesuffix(".jinja") or ANSWERS
             files[name] = environment().get_template(source).render(values)
     return files

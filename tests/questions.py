@@ -13,16 +13,14 @@ def asked(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def closed(config: dict[str, Any]) -> dict[str, list[Any]]:
+def closed(config: dict[str, Any]) -> dict[str, list[str]]:
     """Name to all good answers, the default first, of questions where these can be listed."""
     return {
-        name: _answers(details)
-        for name, details in asked(config).items()
-        if details["type"] == "bool" or "choices" in details
+        name: _answers(details) for name, details in asked(config).items() if "choices" in details
     }
 
 
-def rows(questions: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def rows(questions: dict[str, list[str]]) -> list[dict[str, Any]]:
     """The defaults, then rows that hold each other answer to each question at least once."""
     return [
         {name: answers[min(n, len(answers) - 1)] for name, answers in questions.items()}
@@ -30,10 +28,8 @@ def rows(questions: dict[str, list[Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _answers(details: dict[str, Any]) -> list[Any]:
+def _answers(details: dict[str, Any]) -> list[str]:
     # Defaults name their own question: "{{ license | default('MIT') }}".
-    if details["type"] == "bool":
-        return [True, False] if "default(true)" in details["default"] else [False, True]
     choices = details["choices"]
     choices = list(choices.values()) if isinstance(choices, dict) else choices
     (default,) = re.findall(r"default\('(.*?)'\)", details["default"])

@@ -163,7 +163,7 @@ def test_the_fast_render_is_that_of_copier(snapshot: Path, texts: tuple[str, str
         project = Path(scratch, "project")
         copier.run_copy(str(snapshot), project, data, defaults=True, quiet=True)
         check_came_back(project, *texts)
-        files = fast_render.render(**data)
+        files = fast_render.free_text(**data)
         assert {"pyproject.toml", "README.md", "LICENSE", ".copier-answers.yml"} <= files.keys()
         for name, text in files.items():
             written = (project / name).read_text(encoding="utf-8")
@@ -186,7 +186,7 @@ def test_any_text_comes_back_or_is_refused(texts: tuple[str, str, str], license:
     if any(refusals):
         return
     data = dict(zip(FREE_TEXT, texts, strict=True)) | {"package_name": "x", "license": license}
-    files = fast_render.render(**data)
+    files = fast_render.free_text(**data)
     for name, text in files.items():
         if Path(name).suffix in PARSERS:
             assert set(texts) & set(leaves(PARSERS[Path(name).suffix](text))), name

@@ -14,8 +14,9 @@ from questions import asked, closed
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
 QUESTIONS = asked(CONFIG)
+ROWS = ["tensorboard-slurm", "wandb-skypilot"]
 MODELS = list(CONFIG["model"]["choices"].values())
-SESSIONS = ["demo", "lint", "release", "tests", "update", "variants"]
+SESSIONS = ["demo", "lint", "options", "release", "tests", "update", "variants"]
 ONE_LINE = "python3 -m venv .venv && .venv/bin/pip install -q 'nox[uv]' && .venv/bin/nox"
 
 
@@ -58,7 +59,11 @@ def test_sessions_that_a_page_names_exist(page: str) -> None:
 
 def test_plain_nox_runs_every_check_and_every_model() -> None:
     names = [s["session"] for s in sessions()]
-    assert names == ["lint", "tests", "update", *(f"variants({model})" for model in MODELS)]
+    assert names == [
+        *("lint", "tests", "update"),
+        *(f"options({row})" for row in ROWS),
+        *(f"variants({model})" for model in MODELS),
+    ]
 
 
 def test_each_session_says_its_promise() -> None:
@@ -69,12 +74,13 @@ def test_each_session_says_its_promise() -> None:
 def test_each_question_is_documented_with_its_choices() -> None:
     rows = table_rows(README)
     assert [name for name in rows if name in QUESTIONS] == list(QUESTIONS)
-    # Models have a table of their own; yes and no need no list.
+    # Models have a table of their own.
     for name, answers in closed(CONFIG).items():
-        if name != "model" and CONFIG[name]["type"] != "bool":
+        if name != "model":
             assert [answer for answer in answers if f"`{answer}`" not in rows[name]] == []
+    asked_of_all = [d for d in QUESTIONS.values() if d.get("ask", True)]
     words = ["seven", "eight", "nine", "ten"]
-    assert f"Copier asks {words[len(QUESTIONS) - 7]} questions" in README
+    assert f"Copier asks {words[len(asked_of_all) - 7]} questions" in README
 
 
 def test_each_model_is_documented() -> None:

