@@ -1,0 +1,83 @@
+"""Causal attention with rotary positions, grouped keys and values, and a cache for decoding."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from .embeddings import rotate
+from .layers import Linear
+
+
+class KVCache(NamedTuple):
+    """Keys and values of the tokens so far, at the slots of their positions."""
+
+    keys: Float[Array, "batch slots kv_heads size"]
+    values: Float[Array, "batch slots kv_heads size"]
+
+
+class Attention(eqx.Module):
+    """Attention in which groups of heads share keys and values (Ainslie et al., 2023)."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    out: Linear
+    num_heads: int = eqx.field(static=True)
+    num_kv_heads: int = eqx.field(static=True)
+
+    def __init__(
+        self, size: int, num_heads: int, num_kv_heads: int, out_scale: float, key: Key[Array, ""]
+    ):
+        """Weights of the output are drawn with `out_scale`."""
+        query_key, key_key, value_key, out_key = jax.random.split(key, 4)
+        kv_size = num_kv_heads * (size // num_heads)
+        self.query = Linear(size, size, 0.02, query_key)
+        self.key = Linear(size, kv_size, 0.02, key_key)
+        self.value = Linear(size, kv_size, 0.02, value_key)
+        self.out = Linear(size, size, out_scale, out_key)
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+
+    def __call__(
+        self,
+        x: Float[Array, "batch time size"],
+        positions: Int[Array, "batch time"],
+        mask: Bool[Array, "#batch time slots"],
+        cache: KVCache | None = None,
+    ) -> tuple[Float[Array, "batch time size"], KVCache | None]:
+        """Attend from each token to the slots that its mask allows.
+
+        Args:
+            x: the tokens.
+            positions: position of each token in its text.
+            mask: True where a token may look at a slot. Without a cache the slots are the tokens.
+            cache: earlier keys and values; those of `x` are written into it at their positions.
+
+        Returns:
+            One vector a token, and the cache with the new tokens in it.
+        """
+        batch, time, size = x.shape
+        head_size = size // self.num_heads
+        query = self.query(x).reshape(batch, time, self.num_heads, head_size)
+        key = self.key(x).reshape(batch, time, self.num_kv_heads, head_size)
+        value = self.value(x).reshape(batch, time, self.num_kv_heads, head_size)
+        query, key = rotate(query, positions), rotate(key, positions)
+        if cache is not None:
+            rows = jnp.arange(batch)[:, None]
+            cache = KVCache(
+                cache.keys.at[rows, positions].set(key), cache.values.at[rows, positions].set(value)
+            )
+            key, value = cache
+        mixed = jax.nn.dot_product_attention(query, key, value, mask=mask[:, None])
+        return self.out(mixed.reshape(batch, time, size)), cache
+
+
+def causal_mask(
+    positions: Int[Array, "batch time"], num_slots: int, window: int
+) -> Bool[Array, "batch time slots"]:
+    """Each token sees itself and what came before it, at most `window` tokens in all."""
+    distance = positions[:, :, None] - jnp.arange(num_slots)[None, None, :]
+    return (distance >= 0) & (distance < window)

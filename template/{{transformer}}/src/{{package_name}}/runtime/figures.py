@@ -1,0 +1,48 @@
+"""A picture of what a language model makes of its context."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, PyTree
+from matplotlib.figure import Figure
+
+from ..configs import TrainConfig
+from ..data.sources import Data, num_examples, take_batch
+from ..modeling.model import apply_model
+from ..training.losses import next_token_loss
+from .plots import save_figure
+from .run_folder import FIGURES
+
+
+def draw_figures(params: PyTree, model_state: PyTree, data: Data, config: TrainConfig) -> None:
+    """Write `context.png` into the figures of a run: the loss by the place in the window."""
+    bits = bits_by_place(params, model_state, data, config)
+    save_figure(context_figure(bits), config.run_dir / FIGURES / "context.png")
+
+
+def bits_by_place(
+    params: PyTree, model_state: PyTree, data: Data, config: TrainConfig, limit: int = 256
+) -> Float[np.ndarray, "time"]:
+    """Mean bits per byte after so many bytes of context, over at most `limit` whole windows."""
+
+    @jax.jit
+    def bits(params: PyTree, model_state: PyTree, data: Data) -> jax.Array:
+        # The last window may be cut short by the end of the text.
+        indices = jnp.arange(max(1, min(limit, num_examples(data) - 1)))
+        batch = take_batch(data, indices, config.data)
+        logits, _ = apply_model(params, model_state, batch.tokens, config.model)
+        return next_token_loss(logits, batch.targets).mean(axis=0) / jnp.log(2.0)
+
+    return np.asarray(bits(params, model_state, data))
+
+
+def context_figure(bits: Float[np.ndarray, "time"]) -> Figure:
+    """Bits per byte over the number of bytes that the model has seen."""
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(np.arange(1, len(bits) + 1), bits, marker=".", linewidth=0.8)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("bytes of context")
+    axes.set_ylabel("bits per byte, held out")
+    axes.grid(alpha=0.3)
+    return figure
