@@ -54,7 +54,7 @@ class SampleConfig:
         """What a range alone cannot say."""
         if not self.prompts or not all(self.prompts):
             yield "prompts", "each needs at least one character"
-        if self.stop is not None and len(self.stop.encode()) != 1:
+        if self.stop is not None and not (len(self.stop) == 1 and self.stop.isascii()):
             yield "stop", f"must be a single ASCII character, got {self.stop!r}"
 
 

@@ -97,6 +97,7 @@ def apply_model(
     tokens: Int[Array, "batch time"],
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
+    valid: Bool[Array, "batch time"] | None = None,
 ) -> tuple[Float[Array, "batch time vocab"], PyTree]:
     """Logits of the next token at each place, and the model's state after them.
 
@@ -106,10 +107,16 @@ def apply_model(
         tokens: windows of text.
         config: the config that the model was built from.
         key: noise for dropout; without it the model is in inference mode.
+        valid: False where a token is padding, which no token looks at and no position counts. The
+            logits there mean nothing: give their targets no weight. Padding on the right needs no
+            `valid`, because no token looks ahead.
     """
     time = tokens.shape[1]
-    positions = jnp.broadcast_to(jnp.arange(time), tokens.shape)
-    mask = causal_mask(positions[:1], time, time)
+    places = jnp.broadcast_to(jnp.arange(time), tokens.shape)
+    mask, positions = causal_mask(places[:1], time, time), places
+    if valid is not None:
+        mask &= valid[:, None, :]
+        positions = jnp.maximum(jnp.cumsum(valid, axis=1) - 1, 0)
     model = assemble(params, config)
     logits, _ = run_model(model, tokens, positions, mask, config, key)
     return logits, model_state
@@ -171,7 +178,8 @@ def run_model(
         for block, layer_key, cache in layers:
             x, new_cache = apply(block, x, layer_key, cache)
             new_caches.append(new_cache)
-    logits = model.head(model.norm(x)).astype(jnp.float32)
+    # In float32, or probabilities would come in the coarse steps of bfloat16.
+    logits = model.head(model.norm(x.astype(jnp.float32)))
     return logits, None if caches is None else new_caches
 
 

@@ -23,15 +23,15 @@ def draw_figures(params: PyTree, model_state: PyTree, data: Data, config: TrainC
 def bits_by_place(
     params: PyTree, model_state: PyTree, data: Data, config: TrainConfig, limit: int = 256
 ) -> Float[np.ndarray, "time"]:
-    """Mean bits per byte after so many bytes of context, over at most `limit` whole windows."""
+    """Mean bits per byte after so many bytes of context, over at most `limit` windows."""
 
     @jax.jit
     def bits(params: PyTree, model_state: PyTree, data: Data) -> jax.Array:
-        # The last window may be cut short by the end of the text.
-        indices = jnp.arange(max(1, min(limit, num_examples(data) - 1)))
+        indices = jnp.arange(min(limit, num_examples(data)))
         batch = take_batch(data, indices, config.data)
         logits, _ = apply_model(params, model_state, batch.tokens, config.model)
-        return next_token_loss(logits, batch.targets).mean(axis=0) / jnp.log(2.0)
+        loss = next_token_loss(logits, batch.targets)
+        return (loss * batch.weight).sum(axis=0) / batch.weight.sum(axis=0) / jnp.log(2.0)
 
     return np.asarray(bits(params, model_state, data))
 
