@@ -21,9 +21,8 @@ class KVCache(NamedTuple):
 class Attention(eqx.Module):
     """Attention in which groups of heads share keys and values (Ainslie et al., 2023)."""
 
-    query: Linear
-    key: Linear
-    value: Linear
+    query_key_value: Linear
+    """All heads of queries, then of keys, then of values, in one matrix."""
     out: Linear
     num_heads: int = eqx.field(static=True)
     num_kv_heads: int = eqx.field(static=True)
@@ -32,11 +31,9 @@ class Attention(eqx.Module):
         self, size: int, num_heads: int, num_kv_heads: int, out_scale: float, key: Key[Array, ""]
     ):
         """Weights of the output are drawn with `out_scale`."""
-        query_key, key_key, value_key, out_key = jax.random.split(key, 4)
-        kv_size = num_kv_heads * (size // num_heads)
-        self.query = Linear(size, size, 0.02, query_key)
-        self.key = Linear(size, kv_size, 0.02, key_key)
-        self.value = Linear(size, kv_size, 0.02, value_key)
+        in_key, out_key = jax.random.split(key)
+        heads_size = (num_heads + 2 * num_kv_heads) * (size // num_heads)
+        self.query_key_value = Linear(size, heads_size, 0.02, in_key)
         self.out = Linear(size, size, out_scale, out_key)
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads
@@ -60,10 +57,9 @@ class Attention(eqx.Module):
             One vector a token, and the cache with the new tokens in it.
         """
         batch, time, size = x.shape
-        head_size = size // self.num_heads
-        query = self.query(x).reshape(batch, time, self.num_heads, head_size)
-        key = self.key(x).reshape(batch, time, self.num_kv_heads, head_size)
-        value = self.value(x).reshape(batch, time, self.num_kv_heads, head_size)
+        heads = self.query_key_value(x).reshape(batch, time, -1, size // self.num_heads)
+        ends = [self.num_heads, self.num_heads + self.num_kv_heads]
+        query, key, value = jnp.split(heads, ends, axis=2)
         query, key = rotate(query, positions), rotate(key, positions)
         if cache is not None:
             rows = jnp.arange(batch)[:, None]

@@ -44,17 +44,17 @@ class RMSNorm(eqx.Module):
 class GatedMLP(eqx.Module):
     """Two matrices up, one gating the other, and one down (SwiGLU; Shazeer, 2020)."""
 
-    gate: Linear
-    up: Linear
+    gate_up: Linear
+    """The gate, then what it lets through, in one matrix."""
     down: Linear
 
     def __init__(self, size: int, hidden_size: int, out_scale: float, key: Key[Array, ""]):
         """Weights of the output are drawn with `out_scale`."""
-        gate_key, up_key, down_key = jax.random.split(key, 3)
-        self.gate = Linear(size, hidden_size, 0.02, gate_key)
-        self.up = Linear(size, hidden_size, 0.02, up_key)
+        up_key, down_key = jax.random.split(key)
+        self.gate_up = Linear(size, 2 * hidden_size, 0.02, up_key)
         self.down = Linear(hidden_size, size, out_scale, down_key)
 
     def __call__(self, x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:
         """Apply to each token."""
-        return self.down(jax.nn.silu(self.gate(x)) * self.up(x))
+        gate, up = jnp.split(self.gate_up(x), 2, axis=-1)
+        return self.down(jax.nn.silu(gate) * up)
