@@ -72,8 +72,15 @@ class Attention(eqx.Module):
 
 
 def causal_mask(
-    positions: Int[Array, "batch time"], num_slots: int, window: int
+    positions: Int[Array, "batch time"], slots: Int[Array, "slots"], window: int | None = None
 ) -> Bool[Array, "batch time slots"]:
-    """Each token sees itself and what came before it, at most `window` tokens in all."""
-    distance = positions[:, :, None] - jnp.arange(num_slots)[None, None, :]
-    return (distance >= 0) & (distance < window)
+    """Each token sees itself and what came before it, at most `window` tokens in all.
+
+    Args:
+        positions: position of each token in its text.
+        slots: the positions that the slots stand for.
+        window: how far back a token may look, itself included; None is no limit.
+    """
+    distance = positions[:, :, None] - slots[None, None, :]
+    mask = distance >= 0
+    return mask if window is None else mask & (distance < window)

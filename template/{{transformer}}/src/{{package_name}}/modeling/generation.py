@@ -8,7 +8,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import ModelConfig
 from .attention import causal_mask
-from .model import assemble, empty_caches, run_model
+from .model import build_model, empty_caches, run_model
+from .modules import assemble
 
 
 @partial(jax.jit, static_argnames=("num_tokens", "window", "top_k", "stop_token"))
@@ -47,14 +48,14 @@ def generate(
     Returns:
         The tokens that follow each prompt.
     """
-    model = assemble(params, config)
+    model = assemble(params, build_model, config)
     batch, prompt_size = prompts.shape
-    num_slots = prompt_size + num_tokens
+    slots = jnp.arange(prompt_size + num_tokens)
 
     # Every prompt at once; what counts is the logits at its last token.
     positions = jnp.broadcast_to(jnp.arange(prompt_size), prompts.shape)
-    mask = causal_mask(positions, num_slots, window)
-    caches = empty_caches(config, batch, num_slots)
+    mask = causal_mask(positions, slots, window)
+    caches = empty_caches(config, batch, len(slots))
     logits, caches = run_model(model, prompts, positions, mask, config, caches=caches)
     last_logits = jnp.take_along_axis(logits, (lengths - 1)[:, None, None], axis=1)[:, 0]
 
@@ -65,7 +66,7 @@ def generate(
             tokens = jnp.where(done, stop_token, tokens)
             done = done | (tokens == stop_token)
         positions = (lengths + index)[:, None]
-        mask = causal_mask(positions, num_slots, window)
+        mask = causal_mask(positions, slots, window)
         logits, caches = run_model(model, tokens[:, None], positions, mask, config, caches=caches)
         return (logits[:, 0], caches, done), tokens
 

@@ -13,7 +13,7 @@ from ..data.sources import VOCAB_SIZE
 from .attention import Attention, KVCache, causal_mask
 from .embeddings import TokenEmbedding
 from .layers import GatedMLP, Linear, RMSNorm
-from .modules import dropout
+from .modules import assemble, dropout, init_params
 
 MaybeKey = Key[Array, ""] | None
 Caches = Sequence[KVCache] | KVCache
@@ -88,7 +88,7 @@ def build_model(config: ModelConfig, key: Key[Array, ""]) -> Transformer:
 
 def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
     """Initial parameters, and the state that the model carries beside them (none here)."""
-    return eqx.filter(build_model(config, key), eqx.is_inexact_array), None
+    return init_params(build_model, config, key), None
 
 
 def apply_model(
@@ -111,25 +111,14 @@ def apply_model(
             logits there mean nothing: give their targets no weight. Padding on the right needs no
             `valid`, because no token looks ahead.
     """
-    time = tokens.shape[1]
-    places = jnp.broadcast_to(jnp.arange(time), tokens.shape)
-    mask, positions = causal_mask(places[:1], time, time), places
+    places = jnp.arange(tokens.shape[1])
+    mask, positions = causal_mask(places[None], places), jnp.broadcast_to(places, tokens.shape)
     if valid is not None:
         mask &= valid[:, None, :]
         positions = jnp.maximum(jnp.cumsum(valid, axis=1) - 1, 0)
-    model = assemble(params, config)
+    model = assemble(params, build_model, config)
     logits, _ = run_model(model, tokens, positions, mask, config, key)
     return logits, model_state
-
-
-def assemble(params: PyTree, config: ModelConfig) -> Transformer:
-    """The module that parameters belong to.
-
-    What is not a parameter comes from the config again, as shapes only: nothing is computed.
-    """
-    skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
-    static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
-    return eqx.combine(params, static)
 
 
 def run_model(

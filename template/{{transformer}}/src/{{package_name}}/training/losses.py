@@ -1,10 +1,10 @@
 """The loss of a language model and what is measured with it."""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
+from ..core.transformations import logsumexp
 from ..data.sources import Batch
 from ..modeling.model import apply_model
 from .metrics import Mean, weighted_mean
@@ -17,10 +17,11 @@ def next_token_loss(
 ) -> Float[Array, "batch time"]:
     """Cross-entropy in nats of each target, against a label that shares `label_smoothing` of its
     probability with all tokens alike (Szegedy et al., 2016, section 7)."""
-    log_p = jax.nn.log_softmax(logits.astype(jnp.float32), axis=-1)
-    hit = jnp.take_along_axis(log_p, targets[..., None], axis=-1)[..., 0]
+    logits = logits.astype(jnp.float32)
+    picked = jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
     smoothing = jnp.asarray(label_smoothing, jnp.float32)
-    return -((1.0 - smoothing) * hit + smoothing * log_p.mean(axis=-1))
+    shared = logits.mean(axis=-1)
+    return logsumexp(logits) - (1.0 - smoothing) * picked - smoothing * shared
 
 
 def objective(
