@@ -77,7 +77,7 @@ class DataConfig:
     context: PositiveInt = 128
     """Bytes that the model sees at a time."""
 
-    batch_size: BatchSize = 16
+    batch_size: BatchSize = 8
     """Windows of text in a training step."""
 
     eval_batch_size: PositiveInt = 32

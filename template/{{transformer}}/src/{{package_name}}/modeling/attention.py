@@ -30,10 +30,10 @@ class Attention(eqx.Module):
     def __init__(
         self, size: int, num_heads: int, num_kv_heads: int, out_scale: float, key: Key[Array, ""]
     ):
-        """Weights of the output are drawn with `out_scale`."""
+        """Outputs start at about size `out_scale`."""
         in_key, out_key = jax.random.split(key)
         heads_size = (num_heads + 2 * num_kv_heads) * (size // num_heads)
-        self.query_key_value = Linear(size, heads_size, 0.02, in_key)
+        self.query_key_value = Linear(size, heads_size, 1.0, in_key)
         self.out = Linear(size, size, out_scale, out_key)
         self.num_heads = num_heads
         self.num_kv_heads = num_kv_heads

@@ -13,7 +13,7 @@ class TokenEmbedding(eqx.Module):
 
     def __init__(self, vocab_size: int, size: int, key: Key[Array, ""]):
         """Draw small vectors; the first norm brings them to scale."""
-        self.weight = 0.02 * jax.random.normal(key, (vocab_size, size))
+        self.weight = 0.1 * jax.random.normal(key, (vocab_size, size))
 
     def __call__(self, tokens: Int[Array, "*batch"]) -> Float[Array, "*batch size"]:
         """Look the vectors up."""

@@ -12,8 +12,8 @@ class Linear(eqx.Module):
     weight: Float[Array, "out in"]
 
     def __init__(self, in_size: int, out_size: int, scale: float, key: Key[Array, ""]):
-        """Draw the weights from a normal distribution of standard deviation `scale`."""
-        self.weight = scale * jax.random.normal(key, (out_size, in_size))
+        """Draw the weights; inputs of size one give outputs of about size `scale`."""
+        self.weight = scale / in_size**0.5 * jax.random.normal(key, (out_size, in_size))
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """Apply the matrix.
@@ -49,9 +49,9 @@ class GatedMLP(eqx.Module):
     down: Linear
 
     def __init__(self, size: int, hidden_size: int, out_scale: float, key: Key[Array, ""]):
-        """Weights of the output are drawn with `out_scale`."""
+        """Outputs start at about size `out_scale`."""
         up_key, down_key = jax.random.split(key)
-        self.gate_up = Linear(size, 2 * hidden_size, 0.02, up_key)
+        self.gate_up = Linear(size, 2 * hidden_size, 1.0, up_key)
         self.down = Linear(hidden_size, size, out_scale, down_key)
 
     def __call__(self, x: Float[Array, "*batch size"]) -> Float[Array, "*batch size"]:

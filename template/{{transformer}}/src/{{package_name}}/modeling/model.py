@@ -31,7 +31,7 @@ class Block(eqx.Module):
     def __init__(self, config: ModelConfig, key: Key[Array, ""]):
         """One layer; outputs start smaller the more layers add up (Radford et al., 2019)."""
         attention_key, mlp_key = jax.random.split(key)
-        out_scale = 0.02 / (2 * config.num_layers) ** 0.5
+        out_scale = 1.0 / (2 * config.num_layers) ** 0.5
         self.attention_norm = RMSNorm(config.width)
         self.attention = Attention(
             config.width, config.num_heads, config.num_kv_heads, out_scale, attention_key
@@ -74,7 +74,8 @@ class Transformer(eqx.Module):
         else:
             self.blocks = tuple(Block(config, k) for k in keys)
         self.norm = RMSNorm(config.width)
-        self.head = Linear(config.width, VOCAB_SIZE, 0.02, head_key)
+        # Small, so that training starts from a guess that takes no byte for certain.
+        self.head = Linear(config.width, VOCAB_SIZE, 0.1, head_key)
 
 
 def build_model(config: ModelConfig, key: Key[Array, ""]) -> Transformer:

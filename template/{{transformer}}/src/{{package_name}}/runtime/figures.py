@@ -1,10 +1,13 @@
 """A picture of what a language model makes of its context."""
 
+from itertools import pairwise
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from ..configs import TrainConfig
 from ..data.sources import Data, num_examples, take_batch
@@ -21,7 +24,7 @@ def draw_figures(params: PyTree, model_state: PyTree, data: Data, config: TrainC
 
 
 def bits_by_place(
-    params: PyTree, model_state: PyTree, data: Data, config: TrainConfig, limit: int = 256
+    params: PyTree, model_state: PyTree, data: Data, config: TrainConfig, limit: int = 1024
 ) -> Float[np.ndarray, "time"]:
     """Mean bits per byte after so many bytes of context, over at most `limit` windows."""
 
@@ -37,11 +40,17 @@ def bits_by_place(
 
 
 def context_figure(bits: Float[np.ndarray, "time"]) -> Figure:
-    """Bits per byte over the number of bytes that the model has seen."""
+    """Bits per byte over the number of bytes that the model has seen.
+
+    Places are averaged in groups that grow with their distance: one alone is mostly noise.
+    """
+    edges = np.unique(np.geomspace(1, len(bits) + 1, 15).astype(int))
+    groups = [bits[first - 1 : last - 1] for first, last in pairwise(edges)]
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
-    axes.plot(np.arange(1, len(bits) + 1), bits, marker=".", linewidth=0.8)
+    axes.plot(edges[:-1], [group.mean() for group in groups], marker="o")
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.set_xlabel("bytes of context")
     axes.set_ylabel("bits per byte, held out")
     axes.grid(alpha=0.3)
