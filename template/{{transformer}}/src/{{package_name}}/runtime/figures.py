@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, PyTree
 from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
 
 from ..configs import TrainConfig
 from ..data.sources import Data, num_examples, take_batch
@@ -50,7 +49,7 @@ def context_figure(bits: Float[np.ndarray, "time"]) -> Figure:
     axes = figure.add_subplot()
     axes.plot(edges[:-1], [group.mean() for group in groups], marker="o")
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_major_formatter("{x:.0f}")
     axes.set_xlabel("bytes of context")
     axes.set_ylabel("bits per byte, held out")
     axes.grid(alpha=0.3)
