@@ -35,6 +35,8 @@ class Data(NamedTuple):
 
     tokens: UInt8[Array, "length"]
     starts: Int[Array, "examples"]
+    weight: Float[Array, "examples"]
+    """How much each window counts."""
 
 
 def num_examples(data: Data) -> int:
@@ -47,7 +49,8 @@ def take_batch(data: Data, indices: Int[Array, "batch"], config: DataConfig) -> 
     positions = data.starts[indices][:, None] + jnp.arange(config.context + 1)[None]
     exists = positions < len(data.tokens)
     window = data.tokens[jnp.where(exists, positions, 0)].astype(jnp.int32)
-    return Batch(window[:, :-1], window[:, 1:], exists[:, 1:].astype(jnp.float32))
+    weight = jnp.where(exists[:, 1:], data.weight[indices][:, None], 0.0)
+    return Batch(window[:, :-1], window[:, 1:], weight)
 
 
 def load_tokens(path: Path | None) -> UInt8[np.ndarray, "length"]:
@@ -92,4 +95,4 @@ def load_split(config: DataConfig, split: Split) -> Data:
     else:
         tokens = tokens[:-held_out]
         starts = np.arange(len(tokens) - config.context, dtype=np.int32)
-    return Data(jnp.asarray(tokens), jnp.asarray(starts))
+    return Data(jnp.asarray(tokens), jnp.asarray(starts), jnp.ones(len(starts)))
