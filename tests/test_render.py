@@ -16,7 +16,7 @@ MODELS = list(CONFIG["model"]["choices"].values())
 NAMES = ["qx", "q" * 40]
 
 
-OVERLAYS = {"mlp": ["common", "classifier", "mlp"]}
+OVERLAYS = {"mlp": ["common", "classifier", "mlp"], "transformer": ["common", "transformer"]}
 """What each model is made of."""
 
 
