@@ -18,6 +18,8 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import jax
 import pytest
 
+from .compiles import optimized_programs
+
 jax.config.update("jax_num_cpu_devices", 4)  # several devices, as on a real machine
 jax.config.update("jax_numpy_rank_promotion", "raise")  # (n,) + (n, 1) is a bug, not a wish
 jax.config.update("jax_debug_key_reuse", True)  # a key that is used twice is an error
@@ -26,9 +28,5 @@ jax.config.update("jax_debug_key_reuse", True)  # a key that is used twice is an
 @pytest.fixture
 def optimized() -> Iterator[None]:
     """Programs as users get them, for tests of what the compiler makes of a program."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.clear_caches()
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", before)
-    jax.clear_caches()
+    with optimized_programs():
+        yield
