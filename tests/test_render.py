@@ -16,7 +16,10 @@ MODELS = list(CONFIG["model"]["choices"].values())
 NAMES = ["qx", "q" * 40]
 
 
-OVERLAYS = {"mlp": ["common", "classifier", "mlp"]}
+OVERLAYS = {
+    "mlp": ["common", "classifier", "mlp"],
+    "diffusion": ["common", "diffusion"],
+}
 """What each model is made of."""
 
 
@@ -131,7 +134,8 @@ def test_each_folder_of_the_template_is_an_overlay_of_a_computed_answer() -> Non
     folders = {path.name for path in (ROOT / "template").iterdir() if path.is_dir()}
     overlays = {folder.strip("{}") for folder in folders}
     assert folders == {f"{{{{{name}}}}}" for name in overlays}
-    assert overlays == {"common", *MODELS}
+    assert overlays == {name for names in OVERLAYS.values() for name in names}
+    assert OVERLAYS.keys() == set(MODELS)
     assert [name for name in overlays if CONFIG[name]["when"] is not False] == []
 
 

@@ -13,6 +13,10 @@ from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
 from ..configs import SGD, AdamW, Lion, Optimizer, ScheduleConfig
 
+_EPS_ROOT = 1e-24
+"""Below the root in Adam. Where a gradient is zero, such as that of an embedding not looked up, the
+root's derivative would be infinite, and a derivative of training by its config nan."""
+
 
 def learning_rate_at(
     peak: ScalarLike, schedule: ScheduleConfig, step: Int[Array, ""]
@@ -57,7 +61,7 @@ def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:
 def _direction(config: Optimizer) -> optax.GradientTransformation:
     match config:
         case AdamW():
-            return optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)
+            return optax.scale_by_adam(config.b1, config.b2, config.eps, eps_root=_EPS_ROOT)
         case SGD():
             return optax.trace(decay=config.momentum, nesterov=config.nesterov)
         case Lion():

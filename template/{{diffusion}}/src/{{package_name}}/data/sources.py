@@ -1,0 +1,73 @@
+"""The data: handwritten digits that ship with scikit-learn.
+
+To train on your own images, change `load_examples` and the constants: return float images and
+integer labels. Nothing else has to know.
+"""
+
+from typing import Literal, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from ..configs import DataConfig
+from .pipeline import take
+
+NUM_CLASSES = 10
+IMAGE_SHAPE = (8, 8, 1)
+"""Height, width and channels."""
+
+Split = Literal["train", "test"]
+
+
+class Batch(NamedTuple):
+    """Some examples."""
+
+    images: Float[Array, "batch height width channels"]
+    """Brightness of each pixel, from 0 to 1."""
+    labels: Int[Array, "batch"]
+    """Class of each image."""
+    weight: Float[Array, "batch"]
+    """How much each example counts; 0 for padding."""
+
+
+Data = Batch
+"""All examples of a split, on the device; they are few enough."""
+
+
+def num_examples(data: Data) -> int:
+    """Number of examples in a split."""
+    return len(data.labels)
+
+
+def take_batch(data: Data, indices: Int[Array, "batch"], config: DataConfig) -> Batch:
+    """The examples at some indices, gathered on the device inside the compiled step."""
+    del config
+    return take(data, indices)
+
+
+def load_examples() -> tuple[
+    Float[np.ndarray, "examples height width channels"], Int[np.ndarray, "examples"]
+]:
+    """All images and labels, in a fixed order.
+
+    1797 images of 8 x 8 pixels (Alpaydin and Kaynak, 1998), brightness scaled to 0..1.
+    """
+    from sklearn.datasets import load_digits  # slow to import, and only needed here
+
+    pixels, labels = load_digits(return_X_y=True)
+    images = np.asarray(pixels, np.float32).reshape(-1, *IMAGE_SHAPE) / 16.0
+    return images, np.asarray(labels, np.int32)
+
+
+def load_split(config: DataConfig, split: Split) -> Data:
+    """The examples to train on, or the held-out fifth that no training step ever sees.
+
+    The split is the same in every run, whatever its seed, so results can be compared.
+    """
+    del config
+    images, labels = load_examples()
+    order = np.random.default_rng(0).permutation(len(images))
+    held_out = len(images) // 5
+    rows = order[:held_out] if split == "test" else order[held_out:]
+    return Batch(jnp.asarray(images[rows]), jnp.asarray(labels[rows]), jnp.ones(len(rows)))
