@@ -22,7 +22,7 @@ BatchSize = Annotated[PositiveInt, tyro.conf.arg(aliases=["--batch-size"])]
 class ModelConfig:
     """Architecture of the network that predicts velocities."""
 
-    width: Width = 256
+    width: Width = 128
     """Size of the hidden state, and of the embeddings of time and class; even."""
 
     depth: Depth = 4
@@ -44,7 +44,7 @@ class ModelConfig:
 class DataConfig:
     """Which examples are used, and how many at a time."""
 
-    batch_size: BatchSize = 512
+    batch_size: BatchSize = 256
     """Examples in a training step."""
 
     eval_batch_size: PositiveInt = 512

@@ -25,13 +25,10 @@ PRESETS: dict[str, TrainConfig] = {
     # A larger model trained for longer, for data that is harder than digits.
     "wide": TrainConfig(
         run_dir=Path("runs/wide"),
-        steps=10_000,
-        model=ModelConfig(width=512, depth=8, dropout=0.2),
+        steps=5000,
+        model=ModelConfig(width=256, depth=6, dropout=0.2),
         optimizer=AdamW(learning_rate=1e-3),
-        schedule=ScheduleConfig(warmup_steps=500, total_steps=10_000),
-        ema_decay=0.999,
-        log_every=100,
-        eval_every=1000,
-        save_every=1000,
+        schedule=ScheduleConfig(warmup_steps=500, total_steps=5000),
+        ema_decay=0.998,
     ),
 }

@@ -45,9 +45,7 @@ def guide(conditional: Points, unconditional: Points, guidance: ScalarLike) -> P
     return unconditional + guidance * (conditional - unconditional)
 
 
-def integrate(
-    velocity: Callable[[Points, Times], Points], start: Points, num_steps: int
-) -> Points:
+def integrate(velocity: Callable[[Points, Times], Points], start: Points, num_steps: int) -> Points:
     """Follow a velocity from time 0 to time 1 by Heun's method, in one compiled loop.
 
     Each step takes the mean of the velocities at its beginning and, as Euler's step would have it,
