@@ -5,7 +5,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
-from ..core.keys import stream
 from ..data.sources import Batch
 from ..modeling.flow import Points, Times, from_images, path_velocity, point_on_path
 from ..modeling.model import NULL_CLASS, apply_model
@@ -47,16 +46,12 @@ def fixed_draws(
     An image has the same ones in every evaluation, whatever batch it stands in, so evaluations can
     be compared and do not depend on the batch size.
     """
-    keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(
-        stream(jax.random.key(0), "evaluation"), fingerprint(images)
-    )
-
-    def draw(key: Key[Array, ""]) -> tuple[Array, Array]:
-        noise_key, time_key = jax.random.split(key)
-        times = (jnp.arange(draws) + jax.random.uniform(time_key)) / draws
-        return jax.random.normal(noise_key, (draws, *images.shape[1:])), times
-
-    return jax.vmap(draw)(keys)
+    marks = fingerprint(images)
+    keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(jax.random.key(0), marks)
+    noise = jax.vmap(lambda key: jax.random.normal(key, (draws, *images.shape[1:])))(keys)
+    # The mark is as good as random, and one more draw would take seconds to compile.
+    offsets = marks.astype(jnp.float32) / 2.0**32
+    return noise, (jnp.arange(draws)[None, :] + offsets[:, None]) / draws
 
 
 def fingerprint(images: Points) -> Array:
