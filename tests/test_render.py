@@ -16,7 +16,10 @@ MODELS = list(CONFIG["model"]["choices"].values())
 NAMES = ["qx", "q" * 40]
 
 
-OVERLAYS = {"mlp": ["common", "classifier", "mlp"]}
+OVERLAYS = {
+    "mlp": ["common", "classifier", "mlp"],
+    "cnn": ["common", "classifier", "cnn"],
+}
 """What each model is made of."""
 
 
