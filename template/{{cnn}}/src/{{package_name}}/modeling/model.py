@@ -57,8 +57,11 @@ class Stage(eqx.Module):
         return tuple(block.init_state() for block in self.blocks)
 
     def __call__(
-        self, x: Features, state: tuple[PyTree, ...], momentum: ScalarLike | None
-    ) -> tuple[Features, tuple[PyTree, ...]]:
+        self,
+        x: Float[Array, "batch height width in_channels"],
+        state: tuple[PyTree, ...],
+        momentum: ScalarLike | None,
+    ) -> tuple[Float[Array, "batch height width out_channels"], tuple[PyTree, ...]]:
         """The features after the stage, and the running statistics of its blocks."""
         x, new_state = self.entry(x), []
         for block, block_state in zip(self.blocks, state, strict=True):
