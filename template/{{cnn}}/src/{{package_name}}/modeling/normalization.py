@@ -55,9 +55,10 @@ class BatchNorm(eqx.Module):
         else:
             axes = tuple(range(x.ndim - 1))
             mean, variance = x.mean(axes), x.var(axes)
+            keep = jnp.asarray(momentum, x.dtype)
             state = NormState(
-                momentum * state.mean + (1.0 - momentum) * mean,
-                momentum * state.variance + (1.0 - momentum) * variance,
+                keep * state.mean + (1.0 - keep) * mean,
+                keep * state.variance + (1.0 - keep) * variance,
             )
         # One multiplication and one addition for each number, and broadcast along the last axis.
         scale = self.scale * jax.lax.rsqrt(variance + epsilon)
