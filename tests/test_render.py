@@ -134,7 +134,7 @@ def test_each_folder_of_the_template_is_an_overlay_of_a_computed_answer() -> Non
     folders = {path.name for path in (ROOT / "template").iterdir() if path.is_dir()}
     overlays = {folder.strip("{}") for folder in folders}
     assert folders == {f"{{{{{name}}}}}" for name in overlays}
-    assert overlays == {"common", *MODELS}
+    assert overlays == {name for names in OVERLAYS.values() for name in names}
     assert [name for name in overlays if CONFIG[name]["when"] is not False] == []
 
 
