@@ -66,7 +66,7 @@ DEPENDENCIES = """
 # What a rendered project has at its top, makes while it works, or is likely to get.
 LAYOUT = """
     benchmarks build checkpoints conftest data dist docs examples figures launch notebooks noxfile
-    runs scripts setup src test tests
+    runs sample scripts setup src test tests train
 """
 
 WINDOWS_DEVICES = ["aux", "con", "nul", "prn"] + [

@@ -26,8 +26,8 @@ class ModelConfig:
     hidden_sizes: HiddenSizes = (256, 256)
     """Width of each hidden layer, one number a layer."""
 
-    dropout: Fraction = 0.1
-    """Probability that a hidden activation is dropped in training."""
+    dropout: Fraction | None = 0.1
+    """Probability that a hidden activation is dropped in training; None draws no noise at all."""
 
 
 @dataclass(frozen=True, kw_only=True)

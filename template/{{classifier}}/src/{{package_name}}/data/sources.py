@@ -1,9 +1,10 @@
 """The data: handwritten digits that ship with scikit-learn.
 
-To train on your own images, change `load_examples` and the constants: return float images and
-integer labels. Nothing else has to know.
+To train on your own images, change `load_examples`, `IMAGE_SHAPE` and `NUM_CLASSES`: return float
+images of that shape and labels from 0 to below that number.
 """
 
+from functools import cache
 from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from ..configs import DataConfig
+from ..core.errors import UserError
 from .pipeline import take
 
 NUM_CLASSES = 10
@@ -46,6 +48,7 @@ def take_batch(data: Data, indices: Int[Array, "batch"], config: DataConfig) -> 
     return take(data, indices)
 
 
+@cache
 def load_examples() -> tuple[
     Float[np.ndarray, "examples height width channels"], Int[np.ndarray, "examples"]
 ]:
@@ -60,13 +63,38 @@ def load_examples() -> tuple[
     return images, np.asarray(labels, np.int32)
 
 
+def check_examples(images: np.ndarray, labels: np.ndarray) -> None:
+    """Refuse examples that would be trained on wrongly.
+
+    Raises:
+        UserError: shapes, numbers or labels are not what they must be.
+    """
+    if len(images) != len(labels) or len(images) < 5:
+        raise UserError(f"data: {len(images)} images and {len(labels)} labels; at least 5 of each")
+    if images.shape[1:] != IMAGE_SHAPE:
+        raise UserError(f"data: images have shape {images.shape[1:]}, not {IMAGE_SHAPE}")
+    if images.dtype != np.float32 or not np.isfinite(images).all():
+        raise UserError(f"data: images must be finite float32 numbers, got {images.dtype}")
+    if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+        raise UserError(f"data: labels must be a list of integers, got {labels.dtype}")
+    wrong = np.flatnonzero((labels < 0) | (labels >= NUM_CLASSES))
+    if len(wrong):
+        raise UserError(
+            f"data: example {wrong[0]} has label {labels[wrong[0]]}, outside 0..{NUM_CLASSES - 1}"
+        )
+
+
 def load_split(config: DataConfig, split: Split) -> Data:
     """The examples to train on, or the held-out fifth that no training step ever sees.
 
     The split is the same in every run, whatever its seed, so results can be compared.
+
+    Raises:
+        UserError: the examples cannot be used.
     """
     del config
     images, labels = load_examples()
+    check_examples(images, labels)
     order = np.random.default_rng(0).permutation(len(images))
     held_out = len(images) // 5
     rows = order[:held_out] if split == "test" else order[held_out:]

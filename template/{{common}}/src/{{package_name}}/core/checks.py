@@ -10,6 +10,7 @@ import typing
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Interval, Le, Lt, MinLen
 
 from .errors import UserError
@@ -23,6 +24,8 @@ UnitFloat = Annotated[float, Interval(ge=0.0, le=1.0)]
 """From 0 to 1, both included."""
 Fraction = Annotated[float, Interval(ge=0.0, lt=1.0)]
 """From 0 to below 1: a dropout rate, a momentum, a decay."""
+
+_LARGEST = 2**31 - 1
 
 _RULES = (
     (Gt, "gt", operator.gt, "above"),
@@ -66,6 +69,9 @@ def _value_problems(value: Any, annotation: Any) -> Iterator[str]:
     if isinstance(value, float) and not math.isfinite(value):
         yield f"must be a finite number, got {value}"
         return
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        yield f"must fit into 32 bits, got {value}"
+        return
     if isinstance(value, tuple):
         item = next(iter(_args(annotation)), None)
         for index, element in enumerate(value):
@@ -75,8 +81,18 @@ def _value_problems(value: Any, annotation: Any) -> Iterator[str]:
         if isinstance(rule, MinLen) and isinstance(value, tuple) and not value:
             yield "must not be empty"
         for kind, bound, holds, words in _RULES:
-            if isinstance(rule, kind) and not holds(value, getattr(rule, bound)):
+            if isinstance(rule, kind) and not holds(_as_traced(value), getattr(rule, bound)):
                 yield f"must be {words} {getattr(rule, bound)}, got {value}"
+    if isinstance(value, float) and math.isinf(_as_traced(value)):
+        yield f"is too large for float32, got {value}"
+
+
+def _as_traced(value: Any) -> Any:
+    """A number as compiled code has it: 1 - 1e-9 is 1 there, and 1e-50 is 0."""
+    if not isinstance(value, float):
+        return value
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.float32(value))
 
 
 def _args(annotation: Any) -> tuple[Any, ...]:

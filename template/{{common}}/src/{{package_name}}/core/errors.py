@@ -1,4 +1,4 @@
-"""The error that is meant to be read by whoever typed the command."""
+"""The errors that are meant to be read by whoever typed the command."""
 
 
 class UserError(Exception):
@@ -7,3 +7,7 @@ class UserError(Exception):
     The message says what was wrong, where (field, file or flag) and what to do. Scripts print it
     without a traceback and exit with status 2.
     """
+
+
+class TrainingError(Exception):
+    """Training cannot go on. Scripts print the message without a traceback and exit with 1."""

@@ -11,8 +11,8 @@ from jaxtyping import Array, Int, Key
 
 
 def root_key(seed: int) -> Key[Array, ""]:
-    """The typed key that every other key of a run descends from."""
-    return jax.random.key(seed)
+    """The typed key that every other key of a run descends from, the same in every environment."""
+    return jax.random.key(seed, impl="threefry2x32")
 
 
 def stream(key: Key[Array, ""], name: str) -> Key[Array, ""]:

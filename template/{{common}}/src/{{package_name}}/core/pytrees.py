@@ -96,6 +96,12 @@ def _classify(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         elif _is_static(hints[field.name]):
             static.append(field.name)
         else:
+            for member in _members(hints[field.name]):
+                if dataclasses.is_dataclass(member) and member not in _registered:
+                    raise TypeError(
+                        f"{cls.__qualname__}.{field.name}: {member} is not registered; "
+                        f"name it in register_configs before {cls.__qualname__}"
+                    )
             raise TypeError(
                 f"{cls.__qualname__}.{field.name}: {hints[field.name]} cannot be a config field. "
                 "Use float, a registered config or a union of those (traced by JAX), or int, bool, "

@@ -25,12 +25,13 @@ def example_order(num_examples: int, seed: int, start: int, count: int) -> Int[n
         start: number of examples used before.
         count: number of indices wanted.
     """
-    positions = np.arange(start, start + count, dtype=np.int64)
-    epochs, offsets = np.divmod(positions, num_examples)
     indices = np.empty(count, np.int32)
-    for epoch in range(start // num_examples, (start + max(count, 1) - 1) // num_examples + 1):
-        here = epochs == epoch
-        indices[here] = _permutation(num_examples, seed, epoch)[offsets[here]]
+    filled = 0
+    while filled < count:
+        epoch, offset = divmod(start + filled, num_examples)
+        part = _permutation(num_examples, seed, epoch)[offset : offset + count - filled]
+        indices[filled : filled + len(part)] = part
+        filled += len(part)
     return indices
 
 

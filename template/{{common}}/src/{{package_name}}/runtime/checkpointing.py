@@ -1,5 +1,7 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
+import sys
+import time
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +17,9 @@ from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
 from .run_folder import CHECKPOINTS, read_config
 
+_SHOWN = 8
+"""Differences that an error lists."""
+
 
 class Checkpoints:
     """The checkpoints of a run, `checkpoints/<step>/` in its folder.
@@ -26,6 +31,7 @@ class Checkpoints:
     def __init__(self, run_dir: Path, keep: int = 1):
         """Open the checkpoints of the run in `run_dir`, keeping the newest `keep` of them."""
         self.folder = (run_dir / CHECKPOINTS).absolute()
+        self._damaged: set[int] = set()
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(max_to_keep=keep),
@@ -56,6 +62,7 @@ class Checkpoints:
 
         Returns as soon as the arrays are copied; training may then donate them.
         """
+        self._set_aside_damaged()
         if step in self._manager.all_steps():
             return
         items = ocp.args.Composite(
@@ -70,7 +77,8 @@ class Checkpoints:
 
         Args:
             like: shapes and dtypes that the state must have.
-            step: which checkpoint; the newest if not given.
+            step: which checkpoint; if not given, the newest that can be read. Damaged ones are
+                named on stderr.
 
         Raises:
             UserError: there is no such checkpoint, or it does not fit `like`.
@@ -79,10 +87,23 @@ class Checkpoints:
         steps = self.steps()
         if not steps:
             raise UserError(f"run_dir: there is no checkpoint in {self.folder}")
-        if step is None:
-            step = steps[-1]
-        if step not in steps:
+        if step is not None and step not in steps:
             raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
+        for candidate in reversed(steps) if step is None else [step]:
+            try:
+                return self._restore(like, candidate)
+            except UserError:
+                raise
+            except Exception as error:  # Orbax raises anything on a damaged checkpoint
+                print(
+                    f"warning: {self.folder / str(candidate)} is damaged and not used "
+                    f"({type(error).__name__})",
+                    file=sys.stderr,
+                )
+                self._damaged.add(candidate)
+        raise UserError(f"run_dir: no checkpoint in {self.folder} can be read")
+
+    def _restore(self, like: TrainState, step: int) -> tuple[TrainState, int]:
         self._check_fit(step, like)
         device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
         target = jax.tree.map(
@@ -94,11 +115,24 @@ class Checkpoints:
                 state=ocp.args.StandardRestore(target), position=ocp.args.JsonRestore()
             ),
         )
-        return items["state"], items["position"]["examples_seen"]
+        return items["state"], int(items["position"]["examples_seen"])
+
+    def _set_aside_damaged(self) -> None:
+        """Move them to `damaged/`: beside them Orbax would save no earlier step, without a word."""
+        for step in self._damaged:
+            aside = self.folder.parent / "damaged" / f"{step}-{time.time_ns()}"
+            aside.parent.mkdir(exist_ok=True)
+            (self.folder / str(step)).rename(aside)
+        if self._damaged:
+            self._damaged.clear()
+            self._manager.reload()
 
     def _check_fit(self, step: int, like: TrainState) -> None:
         """Compare leaf by leaf first: Orbax casts another dtype without a word."""
-        saved = _leaves(self._manager.item_metadata(step)["state"])
+        metadata = self._manager.item_metadata(step)["state"]
+        if metadata is None:
+            raise ValueError("no metadata")
+        saved = _leaves(metadata)
         wanted = _leaves(like)
         lines = [
             f"{name}: saved {saved.get(name, 'nothing')}, this config needs "
@@ -107,8 +141,11 @@ class Checkpoints:
             if saved.get(name) != wanted.get(name)
         ]
         if lines:
-            where = f"{self.folder / str(step)} was saved by another model or optimizer"
-            raise UserError("\n".join([where, *lines]))
+            where = f"{self.folder / str(step)} holds another state than this code and config make;"
+            rest = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+            raise UserError(
+                "\n".join([f"{where} use the ones it was saved with", *lines[:_SHOWN], *rest])
+            )
 
 
 def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainState]:

@@ -16,7 +16,7 @@ import tyro
 
 from ..configs import Optimizer, TrainConfig
 from ..core.checks import validate
-from ..core.errors import UserError
+from ..core.errors import TrainingError, UserError
 from ..core.pytrees import union_members
 from ..presets import PRESETS
 from .config_files import config_text, load_config
@@ -78,8 +78,11 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     return config
 
 
-def user_errors_exit_2(command: Callable[[], None]) -> Callable[[], None]:
-    """Let a `UserError` end the process with its message alone and status 2."""
+def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
+    """Let errors that are meant for people end the process with their message alone.
+
+    The status is 2 for a mistake in the input, 1 where training cannot go on, 130 for Ctrl-C.
+    """
 
     @functools.wraps(command)
     def wrapped() -> None:
@@ -88,6 +91,12 @@ def user_errors_exit_2(command: Callable[[], None]) -> Callable[[], None]:
         except UserError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
+        except TrainingError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            sys.exit(130)
 
     return wrapped
 

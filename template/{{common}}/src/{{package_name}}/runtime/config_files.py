@@ -47,7 +47,7 @@ def load_config(path: Path, default: T) -> T:
         content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is not a YAML file: {error}") from None
     if content is None:
         content = {}
@@ -90,9 +90,9 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def _explain(error: BaseException, _: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
-        return f"unknown key {', '.join(sorted(error.extra_fields))}"
-    if isinstance(error, TypeError):
-        return "expected a list"
+        return f"unknown key {', '.join(sorted(map(str, error.extra_fields)))}"
+    if isinstance(error, (TypeError, AttributeError)):
+        return "has the wrong form; `--print-config` shows the right one"
     return str(error)
 
 
@@ -123,6 +123,8 @@ def _register_union(converter: Converter, union: Any) -> None:
     members = union_members(union)
 
     def structure(value: Any, _: Any) -> Any:
+        if not isinstance(value, dict):
+            raise TypeError("not names and values")
         fields = dict(value)
         name = fields.pop("name", None)
         if name not in members:

@@ -30,7 +30,7 @@ class ProgressReport:
             disable=not self._console.is_terminal,
         )
         self._task = self._bar.add_task(
-            "training", total=total_steps, completed=start_step, speed="", loss=""
+            "training", total=total_steps, completed=start_step, speed="compiling", loss=""
         )
 
     def __enter__(self) -> "ProgressReport":
@@ -61,10 +61,10 @@ class ProgressReport:
             speed["steps_per_second"] = (step - self._steps) / (now - self._last_time)
         self._steps, self._last_time = step, now
         loss = f"loss {metrics['loss']:.4f}"
-        rate = "".join(f"{value:.0f} steps/s" for value in speed.values()) or "compiled"
-        self._bar.update(self._task, completed=step, speed=rate, loss=loss)
+        rate = "".join(f"{value:.3g} steps/s" for value in speed.values())
+        self._bar.update(self._task, completed=step, speed=rate, loss=loss, refresh=True)
         if self._bar.disable:
-            self.say(f"step {step:>7}  {loss}  {rate}")
+            self.say(f"step {step:>7}  {loss}  {rate}".rstrip())
         return speed
 
     def evaluation(self, step: int, metrics: Mapping[str, float]) -> None:

@@ -1,11 +1,15 @@
 """The host loop: everything that a training run does, from top to bottom."""
 
+import math
+import signal
 import sys
 
 import jax
+import numpy as np
+from jaxtyping import Float
 
 from ..configs import TrainConfig
-from ..core.errors import UserError
+from ..core.errors import TrainingError, UserError
 from ..core.keys import root_key
 from ..data.pipeline import example_order
 from ..data.sources import load_split, num_examples
@@ -16,7 +20,7 @@ from .evaluation import evaluate_params
 from .figures import draw_figures
 from .plots import draw_curves
 from .progress import ProgressReport, describe
-from .run_folder import claim
+from .run_folder import open_folder, write_config
 from .signals import stop_on_signals
 from .tracking import MetricsLog
 
@@ -32,6 +36,7 @@ def train(config: TrainConfig) -> None:
 
     Raises:
         UserError: the config does not fit the data, or the run folder cannot be used.
+        TrainingError: the loss is not finite. What was saved before is kept, and nothing after.
     """
     data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
     size = num_examples(data)
@@ -40,7 +45,7 @@ def train(config: TrainConfig) -> None:
             f"data.batch_size: must be at most {size}, the number of training examples, "
             f"got {config.data.batch_size}"
         )
-    changes = claim(config)
+    changes = open_folder(config)
     key = root_key(config.seed)
     with stop_on_signals() as stop, Checkpoints(config.run_dir, config.keep_checkpoints) as saved:
         if saved.steps():
@@ -48,13 +53,17 @@ def train(config: TrainConfig) -> None:
         else:
             state, examples_seen = jax.device_put(init_state(config, key), jax.devices()[0]), 0
         step = int(state.step)
+        if step >= config.steps:
+            print(f"{config.run_dir} is at step {step} already; give more --steps to go on")
+            return
+        write_config(config)
 
         with (
             MetricsLog(config.run_dir, step) as log,
             ProgressReport(step, config.steps) as progress,
         ):
             progress.say(f"{config.run_dir}: {describe(state, size)}, from step {step}")
-            for line in [*changes, *_notes(config, step)]:
+            for line in [*changes, *_notes(config)]:
                 progress.say(line)
 
             while step < config.steps and not stop.requested:
@@ -65,7 +74,11 @@ def train(config: TrainConfig) -> None:
                 step, examples_seen = step + steps, examples_seen + order.size
 
                 # Log: the chunk's metrics come over in one transfer.
-                metrics = {n: float(v.mean()) for n, v in jax.device_get(chunk).items()}
+                chunk = jax.device_get(chunk)
+                metrics = {name: float(values.mean()) for name, values in chunk.items()}
+                metrics["learning_rate"] = float(chunk["learning_rate"][-1])
+                if not math.isfinite(metrics["loss"]):
+                    raise TrainingError(_not_finite(step - steps, chunk["loss"], saved.steps()))
                 log.write(step, metrics | progress.chunk(step, metrics))
 
                 if step % config.eval_every == 0 or step >= config.steps:
@@ -75,13 +88,18 @@ def train(config: TrainConfig) -> None:
                     log.write(step, metrics)
                     progress.evaluation(step, metrics)
 
-                if step % config.save_every == 0 or step >= config.steps or stop.requested:
+                if step % config.save_every == 0:
                     saved.save(state, step, examples_seen)
+
+            # The last step, whether the run is done or was asked to stop, however late.
+            if step > 0:
+                saved.save(state, step, examples_seen)
 
         draw_curves(config.run_dir)
         draw_figures(state.eval_params, state.model_state, held_out, config)
     if stop.signum is not None and step < config.steps:
-        print(f"stopped by signal {stop.signum} at step {step}; the same command goes on from here")
+        name = signal.Signals(stop.signum).name
+        print(f"stopped by {name} at step {step}; the same command goes on from here")
         sys.exit(128 + stop.signum)
     print(f"trained {step} steps; see {config.run_dir}")
 
@@ -92,14 +110,24 @@ def _chunk_length(step: int, config: TrainConfig) -> int:
     return min(config.steps - step, *(period - step % period for period in periods))
 
 
-def _notes(config: TrainConfig, step: int) -> list[str]:
+def _notes(config: TrainConfig) -> list[str]:
     """What a careful reader of the config would want to be told."""
     notes = []
-    if step >= config.steps:
-        notes.append(f"already at step {step}; give more --steps than that to go on")
-    if config.schedule.shape != "constant" and config.steps != config.schedule.total_steps:
+    total, final = config.schedule.total_steps, config.schedule.final_fraction
+    if config.schedule.shape != "constant" and config.steps > total:
         notes.append(
-            f"the learning rate falls until step {config.schedule.total_steps} "
-            f"(--schedule.total-steps); this run has {config.steps} steps"
+            f"note: from step {total} on the learning rate stays at {final:g} of its peak; "
+            f"--schedule.total-steps {config.steps} would spread the schedule over the run"
         )
+    if config.schedule.shape != "constant" and config.steps < total:
+        notes.append(f"note: the schedule goes on until step {total}, this run to {config.steps}")
     return notes
+
+
+def _not_finite(first: int, losses: Float[np.ndarray, "steps"], saved: list[int]) -> str:
+    step = first + int(np.flatnonzero(~np.isfinite(losses))[0]) + 1
+    newest = f"the checkpoint of step {saved[-1]} is sound" if saved else "nothing was saved yet"
+    return (
+        f"the loss is not finite at step {step}; {newest}. "
+        "Try a lower learning rate, a longer warm-up or gradient clipping"
+    )

@@ -1,9 +1,11 @@
-"""The folder of a run: who may write into it, and which changes a continued run accepts."""
+"""The folder of a run: what may become one, and which changes a continued run accepts."""
 
+import errno
 import os
 from pathlib import Path
 
 from ..configs import TrainConfig
+from ..core.checks import validate
 from ..core.errors import UserError
 from ..core.pytrees import config_items
 from .config_files import load_config, save_config
@@ -14,33 +16,38 @@ FIGURES = "figures"
 CHECKPOINTS = "checkpoints"
 
 
-def claim(config: TrainConfig) -> list[str]:
-    """Make the run folder ready for a config: a new one, or one that holds the same run.
+def open_folder(config: TrainConfig) -> list[str]:
+    """Make the run folder, if a config may start a run in it or continue the one that is there.
+
+    Its `config.yaml` is not touched: it describes what was trained, until training goes on.
 
     Returns:
         One line for each field that differs from what the run had before.
 
     Raises:
-        UserError: the folder cannot be written, is not a run, or holds a run that this config
-            cannot continue. Nothing was written then.
+        UserError: the folder cannot be written, is not a run, or holds one that this config cannot
+            continue.
     """
-    run_dir = config.run_dir
-    changes = []
+    run_dir, changes = config.run_dir, []
     try:
         if (run_dir / CONFIG_FILE).exists():
             changes = _changes(read_config(run_dir), config)
-        elif run_dir.exists() and any(run_dir.iterdir()):
+        elif any(path.is_file() for path in run_dir.rglob("*")):
             raise UserError(
                 f"run_dir: {run_dir} is not empty and is not the folder of a run; "
                 "choose another folder, or empty this one"
             )
         run_dir.mkdir(parents=True, exist_ok=True)
         if not os.access(run_dir, os.W_OK):
-            raise PermissionError(13, "Permission denied")
-        save_config(config, run_dir / CONFIG_FILE)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
     return changes
+
+
+def write_config(config: TrainConfig) -> None:
+    """Say in the run folder what is trained from now on."""
+    save_config(config, config.run_dir / CONFIG_FILE)
 
 
 def read_config(run_dir: Path) -> TrainConfig:
@@ -52,7 +59,12 @@ def read_config(run_dir: Path) -> TrainConfig:
     path = run_dir / CONFIG_FILE
     if not path.exists():
         raise UserError(f"run_dir: {run_dir} holds no run ({CONFIG_FILE} is missing)")
-    return load_config(path, TrainConfig())
+    config = load_config(path, TrainConfig())
+    try:
+        validate(config)
+    except UserError as error:
+        raise UserError(f"{path} was changed by hand?\n{error}") from None
+    return config
 
 
 def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
@@ -65,7 +77,7 @@ def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
     if refused:
         where = f"run_dir: {new.run_dir} holds a run that this config cannot continue;"
         raise UserError("\n".join([f"{where} use the run's values, or another folder", *refused]))
-    return [f"{name}: {before[name]} -> {after[name]}" for name in names]
+    return [f"changed: {name} was {before[name]}, is now {after[name]}" for name in names]
 
 
 def _fixed(name: str, before: dict[str, object]) -> bool:

@@ -1,6 +1,7 @@
 """Stop requests: a signal asks, the host loop answers between two chunks."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -29,6 +30,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
         del frame
         request.signum = signum
         restore()
+        print("stopping after this chunk, which is saved; again to stop at once", file=sys.stderr)
 
     def restore() -> None:
         for number, handler in usual.items():

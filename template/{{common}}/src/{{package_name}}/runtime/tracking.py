@@ -39,9 +39,18 @@ class MetricsLog:
 
 
 def read_metrics(run_dir: Path) -> list[dict[str, float]]:
-    """All lines of a run's log; a last line that a crash cut short is left out."""
+    """All lines of a run's log; what a crash or an editor damaged is left out."""
     path = run_dir / METRICS_FILE
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines[:-1] if line]
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    return [entry for entry in map(_parse, lines) if entry is not None]
+
+
+def _parse(line: str) -> dict[str, float] | None:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    is_entry = isinstance(entry, dict) and isinstance(entry.get("step"), int)
+    return entry if is_entry else None

@@ -1,5 +1,6 @@
 """The training step, the compiled chunk of steps, and the evaluation."""
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -81,7 +82,33 @@ def train_chunk(
     def body(state: TrainState, index: Int[Array, "batch"]) -> tuple[TrainState, Metrics]:
         return train_step(state, take_batch(data, index, config.data), config)
 
-    return jax.lax.scan(body, state, indices)
+    if len(indices) > 1:
+        return jax.lax.scan(body, state, indices)
+    return _scan_one(body, state, indices)
+
+
+def _scan_one(
+    body: Callable[[TrainState, Array], tuple[TrainState, Metrics]],
+    state: TrainState,
+    indices: Int[Array, "1 batch"],
+) -> tuple[TrainState, Metrics]:
+    """A scan of a single step that rounds as a longer one does.
+
+    XLA inlines a loop of one step, and an inlined step may round differently: the same steps in
+    other chunks would give other bits. So this is the loop of two steps that a scan would be, with
+    a bound of one that is known at run time only.
+    """
+    rows = jnp.concatenate([indices, indices])
+    shapes = jax.eval_shape(body, state, rows[0])[1]
+    stacked = jax.tree.map(lambda s: jnp.zeros((2, *s.shape), s.dtype), shapes)
+
+    def step(i: Array, carry: tuple[TrainState, Metrics]) -> tuple[TrainState, Metrics]:
+        state, metrics = body(carry[0], rows[i])
+        return state, jax.tree.map(lambda all, new: all.at[i].set(new), carry[1], metrics)
+
+    bound = jnp.where(state.step < 0, 2, 1)
+    state, metrics = jax.lax.fori_loop(0, bound, step, (state, stacked))
+    return state, jax.tree.map(lambda values: values[:1], metrics)
 
 
 @jax.jit

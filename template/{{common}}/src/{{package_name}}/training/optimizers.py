@@ -9,9 +9,11 @@ from typing import assert_never
 import jax
 import jax.numpy as jnp
 import optax
+from jax.tree_util import KeyPath
 from jaxtyping import Array, Float, Int, PyTree, ScalarLike
 
 from ..configs import SGD, AdamW, Lion, Optimizer, ScheduleConfig
+from ..core.pytrees import dotted
 
 
 def learning_rate_at(
@@ -38,8 +40,15 @@ def build_optimizer(config: Optimizer, learning_rate: ScalarLike) -> optax.Gradi
 
 
 def decay_mask(params: PyTree) -> PyTree:
-    """True where weight decay applies: matrices, and not biases or the scales of norms."""
-    return jax.tree.map(lambda leaf: leaf.ndim >= 2, params)
+    """True where weight decay applies: matrices, and not biases or the scales of norms.
+
+    Names count as well as axes, because layers that are stacked have one axis more.
+    """
+
+    def decays(path: KeyPath, leaf: Array) -> bool:
+        return leaf.ndim >= 2 and dotted(path[-1:]) not in ("bias", "scale")
+
+    return jax.tree_util.tree_map_with_path(decays, params)
 
 
 def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
@@ -50,14 +59,25 @@ def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
 def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:
     if max_norm is None:
         return optax.identity()
-    # A number can be traced, so "off" is a value here and no branch in Python.
-    return optax.clip_by_global_norm(jnp.where(jnp.greater(max_norm, 0.0), max_norm, jnp.inf))
+    limit = jnp.asarray(max_norm, jnp.float32)
+
+    def clip(updates: PyTree, params: PyTree | None = None) -> PyTree:
+        del params
+        norm = optax.tree.norm(updates)
+        # A number can be traced, so "off" is a value here and no branch in Python. The inner
+        # `where` keeps the derivative finite where nothing is clipped.
+        is_clipped = (limit > 0.0) & (norm > limit)
+        factor = jnp.where(is_clipped, limit / jnp.where(is_clipped, norm, 1.0), 1.0)
+        return jax.tree.map(lambda update: update * factor.astype(update.dtype), updates)
+
+    return optax.stateless(clip)
 
 
 def _direction(config: Optimizer) -> optax.GradientTransformation:
     match config:
         case AdamW():
-            return optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)
+            # Under the root, or the derivative of a parameter that was never used is 0 * inf.
+            return optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps, eps_root=1e-24)
         case SGD():
             return optax.trace(decay=config.momentum, nesterov=config.nesterov)
         case Lion():

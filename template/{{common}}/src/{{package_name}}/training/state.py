@@ -7,6 +7,7 @@ from jaxtyping import Array, Int, Key, PyTree
 
 from ..configs import TrainConfig
 from ..core.keys import stream
+from ..core.pytrees import dotted
 from ..modeling.model import init_model
 from .optimizers import build_optimizer
 
@@ -42,6 +43,7 @@ def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
         key: root key of the run.
     """
     params, model_state = init_model(config.model, stream(key, "init"))
+    _refuse_stored_floats(params, config)
     return TrainState(
         step=jnp.zeros((), jnp.int32),
         key=key,
@@ -56,3 +58,14 @@ def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
 def abstract_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
     """Shapes and dtypes of the state, without computing it."""
     return jax.eval_shape(init_state, config, key)
+
+
+def _refuse_stored_floats(params: PyTree, config: TrainConfig) -> None:
+    """A float of the config that a module stores would be taken for a parameter, and trained."""
+    traced = {id(leaf): path for path, leaf in jax.tree_util.tree_leaves_with_path(config)}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        if id(leaf) in traced:
+            raise TypeError(
+                f"the model stores the config's {dotted(traced[id(leaf)])} as {dotted(path)}, "
+                "where it would be trained; pass it to the call instead, as a dropout rate is"
+            )

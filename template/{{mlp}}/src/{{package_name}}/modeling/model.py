@@ -29,7 +29,7 @@ class MLP(eqx.Module):
     def __call__(
         self,
         x: Float[Array, "batch in_size"],
-        dropout_rate: ScalarLike = 0.0,
+        dropout_rate: ScalarLike | None = None,
         key: Key[Array, ""] | None = None,
     ) -> Float[Array, "batch out_size"]:
         """Logits of a batch; dropout after each hidden layer where a key is given."""
