@@ -29,8 +29,9 @@ class ModelConfig:
     blocks: PositiveInt = 1
     """Residual blocks in each stage."""
 
-    dropout: Fraction = 0.1
-    """Probability that a feature before the last layer is dropped in training."""
+    dropout: Fraction | None = 0.1
+    """Probability that a feature before the last layer is dropped in training; None draws no noise
+    at all."""
 
     norm_momentum: Fraction = 0.9
     """Share of themselves that running means and variances keep at each step."""

@@ -2,13 +2,14 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree, ScalarLike
 
 from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
 from .convolution import Conv, max_pool
 from .modules import dropout
-from .normalization import BatchNorm, NormState
+from .normalization import BatchNorm, NormState, NormUpdate
 
 Features = Float[Array, "batch height width channels"]
 
@@ -35,12 +36,12 @@ class ResidualBlock(eqx.Module):
         return self.norm1.init_state(), self.norm2.init_state()
 
     def __call__(
-        self, x: Features, state: tuple[NormState, NormState], momentum: ScalarLike | None
+        self, x: Features, state: tuple[NormState, NormState], update: NormUpdate | None
     ) -> tuple[Features, tuple[NormState, NormState]]:
         """The features after the block, and its running statistics."""
-        change, state1 = self.norm1(x, state[0], momentum)
+        change, state1 = self.norm1(x, state[0], update)
         change = self.conv1(jax.nn.gelu(change))
-        change, state2 = self.norm2(change, state[1], momentum)
+        change, state2 = self.norm2(change, state[1], update)
         change = self.conv2(jax.nn.gelu(change))
         return x + change, (state1, state2)
 
@@ -64,12 +65,12 @@ class Stage(eqx.Module):
         self,
         x: Float[Array, "batch height width in_channels"],
         state: tuple[PyTree, ...],
-        momentum: ScalarLike | None,
+        update: NormUpdate | None,
     ) -> tuple[Float[Array, "batch height width out_channels"], tuple[PyTree, ...]]:
         """The features after the stage, and the running statistics of its blocks."""
         x, new_state = self.entry(x), []
         for block, block_state in zip(self.blocks, state, strict=True):
-            x, block_state = block(x, block_state, momentum)
+            x, block_state = block(x, block_state, update)
             new_state.append(block_state)
         return x, tuple(new_state)
 
@@ -106,8 +107,8 @@ class ConvNet(eqx.Module):
         self,
         x: Features,
         state: tuple[PyTree, NormState],
-        momentum: ScalarLike | None = None,
-        dropout_rate: ScalarLike = 0.0,
+        update: NormUpdate | None = None,
+        dropout_rate: ScalarLike | None = None,
         key: Key[Array, ""] | None = None,
     ) -> tuple[Float[Array, "batch out_size"], tuple[PyTree, NormState]]:
         """Logits of a batch, and the running statistics after it.
@@ -115,7 +116,7 @@ class ConvNet(eqx.Module):
         Args:
             x: images.
             state: running statistics.
-            momentum: of the running statistics in training; without it they are used as they are.
+            update: of the running statistics in training; without it they are used as they are.
             dropout_rate: of the features before the head.
             key: noise for dropout; without it nothing is dropped.
         """
@@ -123,9 +124,9 @@ class ConvNet(eqx.Module):
         new_state = []
         for index, (stage, stage_state) in enumerate(zip(self.stages, stages_state, strict=True)):
             x = max_pool(x) if index > 0 else x
-            x, stage_state = stage(x, stage_state, momentum)
+            x, stage_state = stage(x, stage_state, update)
             new_state.append(stage_state)
-        x, norm_state = self.norm(x, norm_state, momentum)
+        x, norm_state = self.norm(x, norm_state, update)
         features = jax.nn.gelu(x).mean(axis=(1, 2))
         logits = jax.vmap(self.head)(dropout(features, dropout_rate, key))
         return logits, (tuple(new_state), norm_state)
@@ -152,6 +153,7 @@ def apply_model(
     images: Float[Array, "batch height width channels"],
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
+    weight: Float[Array, "batch"] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
     """Logits of some images, and the model's state after them.
 
@@ -162,10 +164,15 @@ def apply_model(
         config: the config that the model was built from.
         key: noise for dropout, given in training only. Without it the model is in inference mode:
             it normalises with its running statistics, which stay as they are.
+        weight: how much each image counts in the statistics of a training batch; alike if not
+            given.
     """
     # What is not a parameter comes from the config again, as shapes only: nothing is computed.
     skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
     static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
     model: ConvNet = eqx.combine(params, static)
-    momentum = None if key is None else config.norm_momentum
-    return model(images, model_state, momentum, config.dropout, key)
+    if key is None:
+        return model(images, model_state)
+    weight = jnp.ones(len(images)) if weight is None else weight
+    update = NormUpdate(config.norm_momentum, weight)
+    return model(images, model_state, update, config.dropout, key)

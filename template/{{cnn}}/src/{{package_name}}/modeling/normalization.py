@@ -15,6 +15,15 @@ class NormState(NamedTuple):
     variance: Float[Array, "channels"]
 
 
+class NormUpdate(NamedTuple):
+    """How the running statistics follow a batch, in training."""
+
+    momentum: ScalarLike
+    """Share of themselves that they keep, from 0 to 1."""
+    weight: Float[Array, "batch"]
+    """How much each example counts; one of weight 0, such as padding, has no part in them."""
+
+
 class BatchNorm(eqx.Module):
     """Batch normalisation over all axes but the last (Ioffe and Szegedy, 2015)."""
 
@@ -31,37 +40,48 @@ class BatchNorm(eqx.Module):
 
     def __call__(
         self,
-        x: Float[Array, "*batch channels"],
+        x: Float[Array, "batch *pixels channels"],
         state: NormState,
-        momentum: ScalarLike | None = None,
+        update: NormUpdate | None = None,
         epsilon: float = 1e-5,
-    ) -> tuple[Float[Array, "*batch channels"], NormState]:
+    ) -> tuple[Float[Array, "batch *pixels channels"], NormState]:
         """Normalise each channel.
 
         Args:
             x: activations.
             state: running statistics.
-            momentum: in training, the share that the running statistics keep of themselves. They
-                then follow the statistics of the batch, which also normalise it. Without a
-                momentum the running statistics normalise, each example by itself, and stay as
-                they are.
+            update: given in training. The statistics of the batch normalise it, and the running
+                statistics follow them. Without it the running statistics normalise, each example
+                by itself, and stay as they are.
             epsilon: added to the variance.
 
         Returns:
             The normalised activations, and the running statistics after them.
         """
-        if momentum is None:
-            mean, variance = state
+        if update is None:
+            now = state
         else:
-            axes = tuple(range(x.ndim - 1))
-            mean, variance = x.mean(axes), x.var(axes)
-            keep = jnp.asarray(momentum, x.dtype)
+            now = batch_statistics(x, update.weight)
+            keep = jnp.asarray(update.momentum, x.dtype)
             state = NormState(
-                keep * state.mean + (1.0 - keep) * mean,
-                keep * state.variance + (1.0 - keep) * variance,
+                keep * state.mean + (1.0 - keep) * now.mean,
+                keep * state.variance + (1.0 - keep) * now.variance,
             )
         # One multiplication and one addition for each number, and broadcast along the last axis.
-        scale = self.scale * jax.lax.rsqrt(variance + epsilon)
-        shift = self.bias - mean * scale
+        scale = self.scale * jax.lax.rsqrt(now.variance + epsilon)
+        shift = self.bias - now.mean * scale
         shape = (1,) * (x.ndim - 1) + (-1,)
         return x * scale.reshape(shape) + shift.reshape(shape), state
+
+
+def batch_statistics(
+    x: Float[Array, "batch *pixels channels"], weight: Float[Array, "batch"]
+) -> NormState:
+    """Weighted mean and variance of each channel over examples and pixels."""
+    axes = tuple(range(x.ndim - 1))
+    weight = weight.reshape(-1, *[1] * (x.ndim - 1))
+    x = jnp.where(weight > 0, x, 0.0)  # 0 times nan is nan
+    share = weight / (weight.sum() * (x[0].size // x.shape[-1]))
+    mean = (share * x).sum(axes, keepdims=True)
+    variance = (share * (x - mean) ** 2).sum(axes)
+    return NormState(mean.reshape(-1), variance)
