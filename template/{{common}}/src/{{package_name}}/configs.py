@@ -6,11 +6,12 @@ model is in `model_configs.py` and `task_configs.py`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
+from annotated_types import MinLen
 
 from .core.checks import (
     Fraction,
@@ -30,6 +31,7 @@ __all__ = [
     "AdamW",
     "DataConfig",
     "EvalConfig",
+    "ExportConfig",
     "Lion",
     "LossConfig",
     "ModelConfig",
@@ -37,6 +39,7 @@ __all__ = [
     "SampleConfig",
     "ScheduleConfig",
     "TrainConfig",
+    "for_device",
     "validate",
 ]
 
@@ -191,4 +194,35 @@ class EvalConfig:
     """Checkpoint to evaluate; the newest if not given."""
 
 
-register_configs(AdamW, SGD, Lion, ScheduleConfig, TrainConfig, EvalConfig)
+@dataclass(frozen=True, kw_only=True)
+class ExportConfig:
+    """Write a checkpoint's model as one portable file that needs none of this project."""
+
+    run_dir: Path = Path("runs/default")
+    """Folder of the run."""
+
+    step: NonNegativeInt | None = None
+    """Checkpoint to export; the newest if not given."""
+
+    platforms: Annotated[tuple[Literal["cpu", "cuda", "tpu"], ...], MinLen(1)] = (
+        "cpu",
+        "cuda",
+        "tpu",
+    )
+    """Kinds of device that the file runs on."""
+
+
+def for_device(config: TrainConfig) -> TrainConfig:
+    """The config as compiled programs get it: what only the host reads is at its default.
+
+    Every static field is part of a program, so that another folder would compile it once more.
+    """
+    host = (
+        *("run_dir", "steps", "seed"),
+        *("log_every", "eval_every", "save_every", "keep_checkpoints"),
+    )
+    default = TrainConfig()
+    return replace(config, **{name: getattr(default, name) for name in host})
+
+
+register_configs(AdamW, SGD, Lion, ScheduleConfig, TrainConfig, EvalConfig, ExportConfig)

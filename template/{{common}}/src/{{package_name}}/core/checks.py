@@ -7,14 +7,16 @@ import dataclasses
 import math
 import operator
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, GroupedMetadata, Gt, Interval, Le, Lt, MinLen
 
+from .annotations import allows, alternatives, in_words, is_marked_static, tuple_items
 from .errors import UserError
-from .pytrees import is_config
+from .pytrees import is_config, plain_float
 
 PositiveInt = Annotated[int, Gt(0)]
 NonNegativeInt = Annotated[int, Ge(0)]
@@ -35,56 +37,94 @@ _RULES = (
 )
 
 
+Problem = tuple[str, str]
+"""The dotted name of a field, and what is wrong with its value."""
+
+
 def validate(config: Any) -> None:
     """Check a config and everything nested in it, and report all problems at once.
 
-    Each annotated range is checked, each float must be finite, and a class that defines
-    `problems()`, yielding `(field, message)`, is asked for what only it can know.
+    Each value must have exactly the annotated type and lie in the annotated range, each float must
+    be finite, and a class that defines `problems()`, yielding `(field, message)`, is asked for what
+    only it can know.
 
     Raises:
         UserError: one line for each problem, with the dotted name of the field.
     """
-    problems = list(_problems(config, ""))
-    if problems:
-        raise UserError("\n".join(f"{name}: {message}" for name, message in problems))
+    refuse(find_problems(config))
 
 
-def _problems(config: Any, prefix: str) -> Iterator[tuple[str, str]]:
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise a UserError of one line for each problem, if there is any."""
+    lines = [f"{name}: {message}" for name, message in problems]
+    if lines:
+        raise UserError("\n".join(lines))
+
+
+def find_problems(config: Any, prefix: str = "") -> Iterator[Problem]:
+    """What `validate` would report."""
     hints = typing.get_type_hints(type(config), include_extras=True)
+    found = []
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), prefix + field.name
-        if is_config(value):
-            yield from _problems(value, name + ".")
+        if not is_marked_static(hints[field.name]) and not allows(hints[field.name], value):
+            found.append((name, f"must be {in_words(hints[field.name])}, got {value!r}"))
+        elif is_config(value):
+            found.extend(find_problems(value, name + "."))
         else:
-            for message in _value_problems(value, hints[field.name]):
-                yield name, message
-    if hasattr(config, "problems"):
+            found.extend((name, text) for text in _value_problems(value, hints[field.name]))
+    yield from found
+    # A relation between fields means nothing, or stumbles, where one of them is wrong by itself.
+    if hasattr(config, "problems") and not found:
         for name, message in config.problems():
             yield prefix + name, message
 
 
 def _value_problems(value: Any, annotation: Any) -> Iterator[str]:
-    if value is None:
-        return
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, (str, Path)):
+        yield from _text_problems(value)
+    elif isinstance(value, tuple):
+        yield from _tuple_problems(value, annotation)
+    elif type(value) is int and abs(value) > _LARGEST:
+        yield f"must fit into 32 bits, got {value}"
+    elif isinstance(value, float) or hasattr(value, "dtype"):
+        yield from _float_problems(plain_float(value), annotation)
+    elif value is not None:
+        yield from _range_problems(value, annotation)
+
+
+def _text_problems(value: str | Path) -> Iterator[str]:
+    text = str(value)
+    if "\0" in text or text.encode(errors="replace").decode() != text:
+        yield f"must be text in UTF-8, got {text!r}"
+    if isinstance(value, Path) and text.startswith("~"):
+        yield f"must not begin with ~, which only a shell opens, and only after a blank: {text}"
+
+
+def _tuple_problems(value: tuple[Any, ...], annotation: Any) -> Iterator[str]:
+    kind = next(m for m in alternatives(annotation) if typing.get_origin(m) is tuple)
+    items = tuple_items(kind, len(value))
+    for index, (element, item) in enumerate(zip(value, items, strict=True)):
+        for message in _value_problems(element, item):
+            yield f"item {index + 1} {message}"
+    if not value and any(isinstance(rule, MinLen) for rule in _metadata(annotation)):
+        yield "must not be empty"
+
+
+def _float_problems(value: float, annotation: Any) -> Iterator[str]:
+    if not math.isfinite(value):
         yield f"must be a finite number, got {value}"
         return
-    if isinstance(value, int) and abs(value) > _LARGEST:
-        yield f"must fit into 32 bits, got {value}"
-        return
-    if isinstance(value, tuple):
-        item = next(iter(_args(annotation)), None)
-        for index, element in enumerate(value):
-            for message in _value_problems(element, item):
-                yield f"item {index + 1} {message}"
+    yield from _range_problems(value, annotation)
+    if math.isinf(_as_traced(value)):
+        yield f"is too large for float32, got {value}"
+
+
+def _range_problems(value: Any, annotation: Any) -> Iterator[str]:
     for rule in _metadata(annotation):
-        if isinstance(rule, MinLen) and isinstance(value, tuple) and not value:
-            yield "must not be empty"
         for kind, bound, holds, words in _RULES:
             if isinstance(rule, kind) and not holds(_as_traced(value), getattr(rule, bound)):
                 yield f"must be {words} {getattr(rule, bound)}, got {value}"
-    if isinstance(value, float) and math.isinf(_as_traced(value)):
-        yield f"is too large for float32, got {value}"
 
 
 def _as_traced(value: Any) -> Any:
@@ -93,12 +133,6 @@ def _as_traced(value: Any) -> Any:
         return value
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(value))
-
-
-def _args(annotation: Any) -> tuple[Any, ...]:
-    if typing.get_origin(annotation) is Annotated:
-        return _args(annotation.__origin__)
-    return typing.get_args(annotation)
 
 
 def _metadata(annotation: Any) -> Iterator[object]:

@@ -15,26 +15,25 @@ A config that a person made holds plain floats. They become `np.float32` scalars
 config apart, and only then: `jax.jit` would trace a plain float too, but as a weakly typed value,
 and `eqx.filter_jit` and `eqx.filter_grad` would take it as a constant. NumPy scalars start no
 device. Rebuilding goes past `__init__`, because JAX also rebuilds with tracers, `None` and
-placeholders.
+placeholders; an `np.float32` scalar becomes the shortest plain float that it stands for, so that a
+config which went through `jax.tree.map` on the host is again one that a person could have made.
 """
 
 import dataclasses
-import enum
 import types
 import typing
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 from jax.tree_util import GetAttrKey, KeyPath, keystr
 from jaxtyping import PyTree
 
-STATIC = "static"
-"""Marks a field as structure: `width: Annotated[float, STATIC]`."""
+from .annotations import STATIC, alternatives, is_marked_static, is_static
 
-_STATIC_TYPES = (int, str, enum.Enum, Path, types.NoneType)
+__all__ = ["STATIC", "register_configs"]
+
 _registered: dict[type, tuple[str, ...]] = {}
 
 
@@ -70,9 +69,31 @@ def config_items(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield prefix + field.name, value
 
 
+def is_registered(cls: object) -> bool:
+    """Whether `cls` is a registered config class."""
+    return isinstance(cls, type) and cls in _registered
+
+
 def union_members(union: Any) -> dict[str, type]:
     """The classes of a union of configs, by the word that chooses each: its name in lower case."""
-    return {member.__name__.lower(): member for member in _members(union)}
+    members = [m for m in alternatives(union) if m is not types.NoneType]
+    return {member.__name__.lower(): member for member in members}
+
+
+def union_fields(cls: type, prefix: str = "") -> Iterator[tuple[str, dict[str, type]]]:
+    """The dotted name and the members of each field that is a choice between configs."""
+    for name, annotation in typing.get_type_hints(cls, include_extras=True).items():
+        members = alternatives(annotation)
+        configs = [member for member in members if is_registered(member)]
+        if configs and len(members) > 1:
+            yield prefix + name, union_members(annotation)
+        for config in configs:
+            yield from union_fields(config, f"{prefix}{name}.")
+
+
+def plain_float(value: Any) -> float:
+    """The shortest plain float that a scalar stands for: 0.1 for `np.float32(0.1)`."""
+    return value if type(value) is float else float(str(np.asarray(value)[()]))
 
 
 def dotted(path: KeyPath) -> str:
@@ -91,61 +112,48 @@ def _classify(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     hints = typing.get_type_hints(cls, include_extras=True)
     data, static = [], []
     for field in dataclasses.fields(cls):
-        if _is_data(hints[field.name]):
+        annotation, where = hints[field.name], f"{cls.__qualname__}.{field.name}"
+        if _is_data(annotation):
+            _check_union(annotation, where)
             data.append(field.name)
-        elif _is_static(hints[field.name]):
+        elif is_static(annotation):
             static.append(field.name)
         else:
-            for member in _members(hints[field.name]):
-                if dataclasses.is_dataclass(member) and member not in _registered:
-                    raise TypeError(
-                        f"{cls.__qualname__}.{field.name}: {member} is not registered; "
-                        f"name it in register_configs before {cls.__qualname__}"
-                    )
-            raise TypeError(
-                f"{cls.__qualname__}.{field.name}: {hints[field.name]} cannot be a config field. "
-                "Use float, a registered config or a union of those (traced by JAX), or int, bool, "
-                "str, Literal, Enum, Path or a tuple of those (static); mark any other hashable, "
-                "immutable type Annotated[..., STATIC]."
-            )
+            raise TypeError(f"{where}: {_why_refused(annotation, cls)}")
     return tuple(data), tuple(static)
 
 
 def _is_data(annotation: Any) -> bool:
-    if _marked_static(annotation):
-        return False
-    members = [m for m in _members(annotation) if m is not types.NoneType]
-    if not members:
+    members = [m for m in alternatives(annotation) if m is not types.NoneType]
+    if is_marked_static(annotation) or not members:
         return False
     return all(m is float for m in members) or all(m in _registered for m in members)
 
 
-def _is_static(annotation: Any) -> bool:
-    if _marked_static(annotation):
-        return True
-    return all(_is_static_member(member) for member in _members(annotation))
+def _check_union(annotation: Any, where: str) -> None:
+    members = [m for m in alternatives(annotation) if m is not types.NoneType]
+    if len(union_members(annotation)) < len(members):
+        raise TypeError(f"{where}: two classes of this union have one name in lower case")
+    for member in members if len(members) > 1 else []:
+        if "name" in {field.name for field in dataclasses.fields(member)}:
+            raise TypeError(
+                f"{where}: {member.__name__} has a field called name, "
+                "which says in files which class of the union is meant; call it otherwise"
+            )
 
 
-def _is_static_member(member: Any) -> bool:
-    if typing.get_origin(member) is Literal:
-        return True
-    if typing.get_origin(member) is tuple:
-        items = [item for item in typing.get_args(member) if item is not Ellipsis]
-        return all(not _is_data(item) and _is_static(item) for item in items)
-    return isinstance(member, type) and issubclass(member, _STATIC_TYPES)
-
-
-def _marked_static(annotation: Any) -> bool:
-    return typing.get_origin(annotation) is Annotated and STATIC in annotation.__metadata__
-
-
-def _members(annotation: Any) -> list[Any]:
-    """The alternatives of a union, `Annotated` taken off; a plain type is its only alternative."""
-    if typing.get_origin(annotation) is Annotated:
-        return _members(annotation.__origin__)
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        return [m for arg in typing.get_args(annotation) for m in _members(arg)]
-    return [annotation]
+def _why_refused(annotation: Any, cls: type) -> str:
+    for member in alternatives(annotation):
+        if dataclasses.is_dataclass(member) and member not in _registered:
+            return (
+                f"{member} is not registered; name it in register_configs before {cls.__qualname__}"
+            )
+    return (
+        f"{annotation} cannot be a config field. Use float, a registered config or a union of "
+        "those (traced by JAX), or one of int, bool, str, Literal, Enum, Path or a tuple of those "
+        "(static), each with None if need be; mark any other hashable, immutable type "
+        "Annotated[..., STATIC]."
+    )
 
 
 def _register(cls: type[Any], data: tuple[str, ...], static: tuple[str, ...]) -> None:
@@ -168,7 +176,8 @@ def _register(cls: type[Any], data: tuple[str, ...], static: tuple[str, ...]) ->
     def unflatten(aux: tuple[Any, ...], children: Any) -> Any:
         config = object.__new__(cls)
         for name, value in zip(data, children, strict=True):
-            object.__setattr__(config, name, value)
+            is_scalar = type(value) is np.float32
+            object.__setattr__(config, name, plain_float(value) if is_scalar else value)
         for name, value in zip(static, aux, strict=True):
             object.__setattr__(config, name, value)
         return config

@@ -14,18 +14,24 @@ from typing import NoReturn, TypeVar
 
 import tyro
 
-from ..configs import Optimizer, TrainConfig
+from ..configs import TrainConfig
 from ..core.checks import validate
 from ..core.errors import TrainingError, UserError
-from ..core.pytrees import union_members
+from ..core.pytrees import union_fields
 from ..presets import PRESETS
+from .checking import check_run
 from .config_files import config_text, load_config
 from .run_folder import CONFIG_FILE
 
 T = TypeVar("T")
 
 
-def parse(default: T, argv: Sequence[str] | None = None, description: str = "") -> T:
+def parse(
+    default: T,
+    argv: Sequence[str] | None = None,
+    description: str = "",
+    check: Callable[[T], None] = validate,
+) -> T:
     """The config that a command line describes, checked.
 
     Members of a union are chosen by a word such as `optimizer:sgd`, and flags may stand before or
@@ -35,6 +41,7 @@ def parse(default: T, argv: Sequence[str] | None = None, description: str = "") 
         default: what holds where no flag says otherwise.
         argv: arguments without the program's name; those of this process if not given.
         description: stands above the flags in the help; the docstring of the config if not given.
+        check: raises a UserError where the config cannot be used.
 
     Raises:
         UserError: a value is out of range.
@@ -44,7 +51,7 @@ def parse(default: T, argv: Sequence[str] | None = None, description: str = "") 
     config = tyro.cli(
         type(default),
         default=default,
-        args=_choices_first(sys.argv[1:] if argv is None else argv),
+        args=_choices_first(type(default), sys.argv[1:] if argv is None else argv),
         description=description or type(default).__doc__,
         config=(
             tyro.conf.CascadeSubcommandArgs,
@@ -52,7 +59,7 @@ def parse(default: T, argv: Sequence[str] | None = None, description: str = "") 
             tyro.conf.EnumChoicesFromValues,
         ),
     )
-    validate(config)
+    check(config)
     return config
 
 
@@ -60,7 +67,7 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     """The config of a training run: a preset, overridden by a file, overridden by flags.
 
     Raises:
-        UserError: preset or file cannot be used, or a value is out of range.
+        UserError: preset, file or data cannot be used, or a value is out of range.
         SystemExit: as `parse`, and with 0 after `--print-config`.
     """
     start, flags = _start_parser().parse_known_args(argv)
@@ -71,7 +78,9 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     path = _at_most_one("--config", start.config)
     if path is not None:
         default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
-    config = parse(default, flags, _train_description())
+    # To print a config its data is not needed.
+    check = validate if start.print_config else check_run
+    config = parse(default, flags, _train_description(), check)
     if start.print_config:
         print(config_text(config), end="")
         sys.exit(0)
@@ -122,12 +131,16 @@ def _at_most_one(flag: str, values: list[T]) -> T | None:
     return values[0] if values else None
 
 
-def _choices_first(argv: Sequence[str]) -> list[str]:
+def _choices_first(cls: type, argv: Sequence[str]) -> list[str]:
     """The arguments with words such as `optimizer:sgd` moved to the front.
 
     tyro would take a flag before the word as one of the default member, and refuse the word.
     """
-    words = {f"optimizer:{name}" for name in union_members(Optimizer)}
+    words = {
+        f"{name.replace('_', '-')}:{word}"
+        for name, members in union_fields(cls)
+        for word in (*members, "none")
+    }
     return sorted(argv, key=lambda word: word not in words)
 
 

@@ -5,22 +5,25 @@ never `1e3` or `1000.0`), a `float` in any usual form, `None`, `True` and `False
 (YAML's own `null`, `true` and `false` are read too), an `Enum` or a `Literal` by its exact value.
 """
 
+import enum
+import functools
 import os
-import re
+import typing
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
+import jax
+import numpy as np
 from cattrs import Converter, transform_error
 from cattrs.errors import ForbiddenExtraKeysError
+from cattrs.gen import make_dict_structure_fn
 
-from ..configs import Optimizer
+from ..core.annotations import alternatives, enum_values, tuple_items
 from ..core.errors import UserError
-from ..core.pytrees import union_members
+from ..core.pytrees import is_registered, plain_float, union_members
+from .yaml_text import YamlError, read_yaml, write_yaml
 
 T = TypeVar("T")
-
-_FLOAT = re.compile(r"[-+]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][-+]?\d+)?\Z")
 
 
 def save_config(config: Any, path: Path) -> None:
@@ -33,7 +36,7 @@ def save_config(config: Any, path: Path) -> None:
 
 def config_text(config: Any) -> str:
     """The YAML text of a config."""
-    return yaml.safe_dump(_converter().unstructure(config), sort_keys=False, allow_unicode=True)
+    return write_yaml(_converter().unstructure(config))
 
 
 def load_config(path: Path, default: T) -> T:
@@ -44,17 +47,17 @@ def load_config(path: Path, default: T) -> T:
             the wrong type; the message names file and key.
     """
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        content = read_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (YamlError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is not a YAML file: {error}") from None
     if content is None:
         content = {}
     if not isinstance(content, dict):
         raise UserError(f"{path}: must hold names and values, such as 'steps: 100'")
     converter = _converter()
-    merged = _merge(converter.unstructure(default), content)
+    merged = _merge(type(default), converter.unstructure(default), content)
     try:
         return converter.structure(merged, type(default))
     except Exception as error:
@@ -62,37 +65,23 @@ def load_config(path: Path, default: T) -> T:
         raise UserError("\n".join(f"{path}: {_key_first(line)}" for line in lines)) from None
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, with Python's word for nothing, and without silent repetition of keys."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        mapping = super().construct_mapping(node, deep)
-        if len(mapping) < len(node.value):
-            raise yaml.constructor.ConstructorError(
-                "while reading a mapping", node.start_mark, "a key stands twice", node.start_mark
-            )
-        return mapping
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"None\Z"), ["N"])
-
-
-def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def _merge(annotation: Any, base: Any, over: Any) -> Any:
     """`over` laid on `base`; another member of a union replaces the whole of it."""
-    if "name" in over and over["name"] != base.get("name"):
+    configs = [member for member in alternatives(annotation) if is_registered(member)]
+    if not configs or not isinstance(base, dict) or not isinstance(over, dict):
         return over
-    merged = dict(base)
-    for key, value in over.items():
-        nested = isinstance(value, dict) and isinstance(base.get(key), dict)
-        merged[key] = _merge(base[key], value) if nested else value
-    return merged
+    config = configs[0]
+    if len(configs) > 1:
+        if over.get("name", base["name"]) != base["name"]:
+            return over
+        config = union_members(annotation)[base["name"]]
+    hints = typing.get_type_hints(config)
+    return base | {key: _merge(hints.get(key), base.get(key), over[key]) for key in over}
 
 
 def _explain(error: BaseException, _: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         return f"unknown key {', '.join(sorted(map(str, error.extra_fields)))}"
-    if isinstance(error, (TypeError, AttributeError)):
-        return "has the wrong form; `--print-config` shows the right one"
     return str(error)
 
 
@@ -103,51 +92,106 @@ def _key_first(line: str) -> str:
     return f"{where}: {what}" if where else what
 
 
+@functools.cache
 def _converter() -> Converter:
     converter = Converter(forbid_extra_keys=True)
+    for kind in (int, bool, str):
+        converter.register_structure_hook(kind, _to_exactly)
     converter.register_structure_hook(float, lambda value, _: _to_float(value))
-    converter.register_structure_hook(int, lambda value, _: _exactly(int, value))
-    converter.register_structure_hook(bool, lambda value, _: _exactly(bool, value))
-    converter.register_structure_hook(str, lambda value, _: _exactly(str, value))
-    converter.register_structure_hook(Path, lambda value, _: Path(_exactly(str, value)))
+    converter.register_structure_hook(Path, lambda value, _: Path(_to_exactly(value, str)))
+    converter.register_structure_hook(enum.Enum, _to_exactly)
+    converter.register_structure_hook_factory(
+        lambda kind: typing.get_origin(kind) is tuple, _tuple_reader
+    )
+    converter.register_structure_hook_factory(is_registered, _config_reader)
+    converter.register_structure_hook_factory(_is_choice, _choice_reader)
+
+    # An Enum may be a str or an int as well, and is written by its value all the same.
+    for kind in (str, int, enum.Enum):
+        converter.register_unstructure_hook(
+            kind, lambda value: value.value if isinstance(value, enum.Enum) else value
+        )
+    for kind in (float, np.floating, np.ndarray, jax.Array):  # the last of a config from JAX
+        converter.register_unstructure_hook(kind, plain_float)
     converter.register_unstructure_hook(Path, str)
-    _register_union(converter, Optimizer)
+    converter.register_unstructure_hook_factory(_is_choice, _choice_writer)
     return converter
 
 
-def _register_union(converter: Converter, union: Any) -> None:
-    """Write a member of a union with its class in lower case as `name`, and read it back by that.
+def _is_choice(annotation: Any) -> bool:
+    """Whether a field is one of several configs, or a config or None."""
+    members = alternatives(annotation)
+    return len(members) > 1 and any(is_registered(member) for member in members)
 
-    The same word chooses it on the command line.
+
+def _choice_reader(union: Any, converter: Converter) -> Any:
+    """Read a member of a union by its class in lower case, `name`: the word of the command line.
+
+    One config or None needs no name.
     """
     members = union_members(union)
 
     def structure(value: Any, _: Any) -> Any:
-        if not isinstance(value, dict):
-            raise TypeError("not names and values")
-        fields = dict(value)
+        if value is None and type(None) in alternatives(union):
+            return None
+        if len(members) == 1:
+            return converter.structure(value, *members.values())
+        fields = dict(_to_mapping(value))
         name = fields.pop("name", None)
         if name not in members:
             raise ValueError(f"name must be one of {', '.join(members)}, got {name!r}")
         return converter.structure(fields, members[name])
 
-    def unstructure(member: Any) -> dict[str, Any]:
+    return structure
+
+
+def _choice_writer(union: Any, converter: Converter) -> Any:
+    named = len(union_members(union)) > 1
+
+    def unstructure(member: Any) -> Any:
+        if member is None:
+            return None
         fields = converter.unstructure(member, type(member))
-        return {"name": type(member).__name__.lower(), **fields}
+        return {"name": type(member).__name__.lower(), **fields} if named else fields
 
-    converter.register_structure_hook(union, structure)
-    converter.register_unstructure_hook(union, unstructure)
+    return unstructure
 
 
-def _exactly(kind: type, value: Any) -> Any:
+def _config_reader(cls: type, converter: Converter) -> Any:
+    read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+    return lambda value, kind: read(_to_mapping(value), kind)
+
+
+def _tuple_reader(annotation: Any, converter: Converter) -> Any:
+    def structure(value: Any, _: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError(f"expected a list, got {value!r}")
+        items = tuple_items(annotation, len(value))
+        if len(items) != len(value):
+            raise ValueError(f"expected {len(items)} items, got {len(value)}")
+        return tuple(map(converter.structure, value, items))
+
+    return structure
+
+
+def _to_mapping(value: Any) -> dict[Any, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"expected names and values, got {value!r}")
+    return value
+
+
+def _to_exactly(value: Any, kind: Any) -> Any:
+    if issubclass(kind, enum.Enum):
+        words = enum_values(kind)
+        if type(value) in (int, str) and value in words:
+            return words[value]
+        raise ValueError(f"must be one of {', '.join(map(str, words))}, got {value!r}")
     if type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}, got {value!r}")
     return value
 
 
 def _to_float(value: Any) -> float:
-    # YAML 1.1 takes an exponent without a dot, 1e-4, for text.
-    is_text = isinstance(value, str) and _FLOAT.match(value)
-    if type(value) in (int, float) or is_text:
-        return float(value)
-    raise ValueError(f"expected a number, got {value!r}")
+    if type(value) not in (int, float):
+        raise ValueError(f"expected a number, got {value!r}")
+    return float(value)

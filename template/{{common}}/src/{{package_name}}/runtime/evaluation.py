@@ -3,7 +3,7 @@
 import jax
 from jaxtyping import PyTree
 
-from ..configs import EvalConfig, TrainConfig
+from ..configs import EvalConfig, TrainConfig, for_device
 from ..data.pipeline import padded_batches
 from ..data.sources import Data, load_split, num_examples
 from ..training.loops import evaluate
@@ -27,5 +27,5 @@ def evaluate_run(config: EvalConfig) -> dict[str, float]:
     """
     run, state = restore_run(config.run_dir, config.step)
     data = load_split(run.data, "test")
-    metrics = evaluate_params(state.eval_params, state.eval_model_state, data, run)
+    metrics = evaluate_params(state.eval_params, state.eval_model_state, data, for_device(run))
     return {"step": int(state.step), "examples": num_examples(data), **metrics}

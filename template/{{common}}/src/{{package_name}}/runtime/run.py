@@ -8,13 +8,14 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from ..configs import TrainConfig
-from ..core.errors import TrainingError, UserError
+from ..configs import TrainConfig, for_device
+from ..core.errors import TrainingError
 from ..core.keys import root_key
 from ..data.pipeline import example_order
 from ..data.sources import load_split, num_examples
 from ..training.loops import train_chunk
 from ..training.state import abstract_state, init_state
+from .checking import check_run
 from .checkpointing import Checkpoints
 from .evaluation import evaluate_params
 from .figures import draw_figures
@@ -32,26 +33,23 @@ def train(config: TrainConfig) -> None:
     plus the number of the signal; the same command goes on from there.
 
     Args:
-        config: a config that `validate` accepted.
+        config: what to train, on what, for how long, and where.
 
     Raises:
-        UserError: the config does not fit the data, or the run folder cannot be used.
+        UserError: the config or its data are wrong, or the run folder cannot be used.
         TrainingError: the loss is not finite. What was saved before is kept, and nothing after.
     """
+    check_run(config)
     data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
     size = num_examples(data)
-    if config.data.batch_size > size:
-        raise UserError(
-            f"data.batch_size: must be at most {size}, the number of training examples, "
-            f"got {config.data.batch_size}"
-        )
     changes = open_folder(config)
     key = root_key(config.seed)
+    traced = for_device(config)
     with stop_on_signals() as stop, Checkpoints(config.run_dir, config.keep_checkpoints) as saved:
         if saved.steps():
-            state, examples_seen = saved.restore(abstract_state(config, key))
+            state, examples_seen = saved.restore(abstract_state(traced, key))
         else:
-            state, examples_seen = jax.device_put(init_state(config, key), jax.devices()[0]), 0
+            state, examples_seen = jax.device_put(init_state(traced, key), jax.devices()[0]), 0
         step = int(state.step)
         if step >= config.steps:
             print(f"{config.run_dir} is at step {step} already; give more --steps to go on")
@@ -70,7 +68,7 @@ def train(config: TrainConfig) -> None:
                 # Next chunk: which examples, then all of its steps in one compiled program.
                 steps, batch_size = _chunk_length(step, config), config.data.batch_size
                 order = example_order(size, config.seed, examples_seen, steps * batch_size)
-                state, chunk = train_chunk(state, data, order.reshape(steps, batch_size), config)
+                state, chunk = train_chunk(state, data, order.reshape(steps, batch_size), traced)
                 step, examples_seen = step + steps, examples_seen + order.size
 
                 # Log: the chunk's metrics come over in one transfer.
@@ -83,7 +81,7 @@ def train(config: TrainConfig) -> None:
 
                 if step % config.eval_every == 0 or step >= config.steps:
                     metrics = evaluate_params(
-                        state.eval_params, state.eval_model_state, held_out, config
+                        state.eval_params, state.eval_model_state, held_out, traced
                     )
                     log.write(step, metrics)
                     progress.evaluation(step, metrics)
@@ -113,6 +111,12 @@ def _chunk_length(step: int, config: TrainConfig) -> int:
 def _notes(config: TrainConfig) -> list[str]:
     """What a careful reader of the config would want to be told."""
     notes = []
+    warmup = config.schedule.warmup_steps
+    if config.steps <= warmup:
+        notes.append(
+            f"note: the learning rate rises until step {warmup}, so this run never reaches its "
+            "peak; --schedule.warmup-steps 0 has no warm-up"
+        )
     total, final = config.schedule.total_steps, config.schedule.final_fraction
     if config.schedule.shape != "constant" and config.steps > total:
         notes.append(

@@ -1,0 +1,36 @@
+"""All that can be wrong with a run, found before anything is written."""
+
+from collections.abc import Iterator
+
+from ..configs import TrainConfig
+from ..core.checks import Problem, find_problems, refuse
+from ..core.errors import UserError
+from ..data.sources import load_split, num_examples
+
+
+def check_run(config: TrainConfig) -> None:
+    """Check a config by itself, and against the data that it names.
+
+    Raises:
+        UserError: one line for each problem, with the dotted name of the field.
+    """
+    problems = list(find_problems(config))
+    if not any(name.startswith("data.") for name, _ in problems):
+        problems += _data_problems(config)
+    refuse(problems)
+
+
+def _data_problems(config: TrainConfig) -> Iterator[Problem]:
+    try:
+        size = num_examples(load_split(config.data, "train"))
+        load_split(config.data, "test")
+    except UserError as error:
+        name, _, message = str(error).partition(": ")
+        yield name, message
+        return
+    if config.data.batch_size > size:
+        yield (
+            "data.batch_size",
+            f"must be at most {size}, the number of training examples, "
+            f"got {config.data.batch_size}",
+        )
