@@ -17,8 +17,9 @@ NAMES = ["qx", "q" * 40]
 
 
 OVERLAYS = {
-    "mlp": ["common", "classifier", "mlp"],
-    "diffusion": ["common", "diffusion"],
+    "mlp": ["common", "digits", "classifier", "mlp"],
+    "cnn": ["common", "digits", "classifier", "cnn"],
+    "diffusion": ["common", "digits", "diffusion"],
 }
 """What each model is made of."""
 

@@ -31,8 +31,8 @@ class ModelConfig:
     expansion: PositiveInt = 2
     """Width of the hidden layer of a block, as a multiple of `width`."""
 
-    dropout: Fraction = 0.1
-    """Probability that a hidden activation is dropped in training."""
+    dropout: Fraction | None = 0.1
+    """Probability that a hidden activation is dropped in training; None draws no noise at all."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""

@@ -81,7 +81,7 @@ def train(config: TrainConfig) -> None:
 
                 if step % config.eval_every == 0 or step >= config.steps:
                     metrics = evaluate_params(
-                        state.eval_params, state.model_state, held_out, traced
+                        state.eval_params, state.eval_model_state, held_out, traced
                     )
                     log.write(step, metrics)
                     progress.evaluation(step, metrics)
@@ -94,7 +94,7 @@ def train(config: TrainConfig) -> None:
                 saved.save(state, step, examples_seen)
 
         draw_curves(config.run_dir)
-        draw_figures(state.eval_params, state.model_state, held_out, config)
+        draw_figures(state.eval_params, state.eval_model_state, held_out, config)
     if stop.signum is not None and step < config.steps:
         name = signal.Signals(stop.signum).name
         print(f"stopped by {name} at step {step}; the same command goes on from here")

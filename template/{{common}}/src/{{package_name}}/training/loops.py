@@ -41,9 +41,10 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
     optimizer = build_optimizer(config.optimizer, learning_rate)
     updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
     params = optax.apply_updates(state.params, updates)
-    ema_params = state.ema_params
+    ema_params, ema_model_state = state.ema_params, state.ema_model_state
     if config.ema_decay is not None:
         ema_params = update_ema(ema_params, params, config.ema_decay)
+        ema_model_state = update_ema(ema_model_state, model_state, config.ema_decay)
 
     new_state = TrainState(
         step=state.step + 1,
@@ -52,6 +53,7 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         model_state=model_state,
         opt_state=opt_state,
         ema_params=ema_params,
+        ema_model_state=ema_model_state,
     )
     metrics = {name: mean.value() for name, mean in means.items()}
     metrics |= {"learning_rate": learning_rate, "gradient_norm": optax.tree.norm(grads)}

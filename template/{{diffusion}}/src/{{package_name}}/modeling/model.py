@@ -60,7 +60,7 @@ class Block(eqx.Module):
         self,
         x: Float[Array, "batch size"],
         condition: Float[Array, "batch size"],
-        dropout_rate: ScalarLike,
+        dropout_rate: ScalarLike | None,
         key: Key[Array, ""] | None,
     ) -> Float[Array, "batch size"]:
         """The hidden state after this block."""
@@ -96,7 +96,7 @@ class VelocityNet(eqx.Module):
         x: Float[Array, "batch image_size"],
         times: Float[Array, "batch"],
         labels: Int[Array, "batch"],
-        dropout_rate: ScalarLike = 0.0,
+        dropout_rate: ScalarLike | None = None,
         key: Key[Array, ""] | None = None,
     ) -> Float[Array, "batch image_size"]:
         """Velocities of a batch; dropout inside each block where a key is given."""

@@ -19,6 +19,6 @@ def sample_run(config: SampleConfig) -> Path:
         UserError: there is no run or no such checkpoint.
     """
     run, state = restore_run(config.run_dir, config.step)
-    images = generate(state.eval_params, state.model_state, run, config)
+    images = generate(state.eval_params, state.eval_model_state, run, config)
     path = config.run_dir / FIGURES / f"sample-seed{config.seed}.png"
     return save_figure(sample_grid(images), path)

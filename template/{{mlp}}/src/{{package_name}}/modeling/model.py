@@ -60,6 +60,7 @@ def apply_model(
     images: Float[Array, "batch height width channels"],
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
+    weight: Float[Array, "batch"] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
     """Logits of some images, and the model's state after them.
 
@@ -69,7 +70,9 @@ def apply_model(
         images: a batch of images.
         config: the config that the model was built from.
         key: noise for dropout; without it the model is in inference mode.
+        weight: how much each image counts. Here no image has a part in what another one gives.
     """
+    del weight
     # What is not a parameter comes from the config again, as shapes only: nothing is computed.
     skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
     static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
