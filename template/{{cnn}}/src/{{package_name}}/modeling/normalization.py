@@ -88,4 +88,5 @@ def batch_statistics(
 def _follow(
     running: Float[Array, "channels"], now: Float[Array, "channels"], keep: ScalarLike
 ) -> Float[Array, "channels"]:
+    keep = jnp.asarray(keep, jnp.float32)
     return (keep * running + (1.0 - keep) * now).astype(running.dtype)
