@@ -33,7 +33,7 @@ DEPENDENCIES = """
     covertable cycler cython
     dateutil dependency_groups diffrax distlib distrax docstring_parser
     einops equinox etils execnet
-    fiddle filelock flax fonttools fsspec
+    fiddle filelock flatbuffers flax fonttools fsspec
     google grain grpc
     haiku hatchling humanize hypothesis
     identify importlib_metadata importlib_resources iniconfig ipykernel ipython isort

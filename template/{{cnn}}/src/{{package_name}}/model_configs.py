@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 from annotated_types import MinLen
@@ -35,6 +35,10 @@ class ModelConfig:
 
     norm_momentum: Fraction = 0.9
     """Share of themselves that running means and variances keep at each step."""
+
+    compute_dtype: Literal["float32", "bfloat16"] = "float32"
+    """Precision of activations and matrix products. Parameters, running statistics, optimizer and
+    loss stay in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -33,6 +33,10 @@ class ModelConfig:
 
     dropout: Fraction | None = 0.1
     """Probability that a hidden activation is dropped in training; None draws no noise at all."""
+
+    compute_dtype: Literal["float32", "bfloat16"] = "float32"
+    """Precision of activations and matrix products. Parameters, optimizer, loss and the points on
+    the paths stay in float32."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 from annotated_types import MinLen
@@ -28,6 +28,10 @@ class ModelConfig:
 
     dropout: Fraction | None = 0.1
     """Probability that a hidden activation is dropped in training; None draws no noise at all."""
+
+    compute_dtype: Literal["float32", "bfloat16"] = "float32"
+    """Precision of activations and matrix products. Parameters, optimizer and loss stay in
+    float32."""
 
 
 @dataclass(frozen=True, kw_only=True)

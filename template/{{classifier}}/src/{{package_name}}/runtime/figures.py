@@ -6,7 +6,8 @@ from jaxtyping import Float, Int, PyTree
 from matplotlib.figure import Figure
 
 from ..configs import TrainConfig
-from ..data.sources import NUM_CLASSES, Batch, Data
+from ..core.transformations import pad_to_bucket
+from ..data.sources import NUM_CLASSES, Batch, Data, num_examples
 from ..modeling.model import apply_model
 from .plots import save_figure
 from .run_folder import FIGURES
@@ -17,9 +18,10 @@ _SHOWN = 36
 def predict(
     params: PyTree, model_state: PyTree, data: Batch, config: TrainConfig
 ) -> Float[np.ndarray, "batch classes"]:
-    """Probability of each class for each example."""
-    logits, _ = jax.jit(apply_model)(params, model_state, data.images, config.model)
-    return np.asarray(jax.nn.softmax(logits, axis=-1))
+    """Probability of each class for each example, in one program for each size of bucket."""
+    images = pad_to_bucket(data.images)
+    logits, _ = jax.jit(apply_model)(params, model_state, images, config.model)
+    return np.asarray(jax.nn.softmax(logits, axis=-1))[: num_examples(data)]
 
 
 def draw_figures(params: PyTree, model_state: PyTree, data: Data, config: TrainConfig) -> None:

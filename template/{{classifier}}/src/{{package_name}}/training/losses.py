@@ -2,10 +2,10 @@
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
+from ..core.transformations import logsumexp
 from ..data.augmentation import augment
 from ..data.sources import Batch
 from ..modeling.model import apply_model
@@ -22,8 +22,9 @@ def cross_entropy(
     The label keeps `1 - label_smoothing` of the probability and all classes share the rest
     (Szegedy et al., 2016, section 7).
     """
-    targets = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
-    return optax.softmax_cross_entropy(logits, optax.smooth_labels(targets, label_smoothing))
+    picked = jnp.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
+    shared = logits.mean(axis=-1)
+    return logsumexp(logits) - (1.0 - label_smoothing) * picked - label_smoothing * shared
 
 
 def objective(

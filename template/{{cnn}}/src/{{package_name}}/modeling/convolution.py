@@ -24,7 +24,7 @@ def conv2d(
     numbers `("NHWC", "HWIO", "NHWC")`.
     """
     batch, height, width, _ = x.shape
-    rows, columns, _, out_channels = kernel.shape
+    rows, columns, in_channels, out_channels = kernel.shape
     padding = [((size - 1) // 2, size // 2) for size in (rows, columns)]
     padded = jnp.pad(x, ((0, 0), *padding, (0, 0)))
     # One patch for each pixel, its numbers in the order of the kernel's first three axes. Shifting
@@ -32,7 +32,7 @@ def conv2d(
     across = jnp.concatenate([padded[:, :, i : i + width] for i in range(columns)], axis=-1)
     patches = jnp.concatenate([across[:, i : i + height] for i in range(rows)], axis=-1)
     # Two axes, because the gradient of a product with more is slow on CPUs.
-    patches = patches.reshape(batch * height * width, -1)
+    patches = patches.reshape(batch * height * width, rows * columns * in_channels)
     return (patches @ kernel.reshape(-1, out_channels)).reshape(batch, height, width, out_channels)
 
 

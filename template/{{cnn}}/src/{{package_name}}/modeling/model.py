@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Key, PyTree, ScalarLike
 from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
 from .convolution import Conv, max_pool
-from .modules import dropout
+from .modules import assemble, cast_floats, dropout, init_params
 from .normalization import BatchNorm, NormState, NormUpdate
 
 Features = Float[Array, "batch height width channels"]
@@ -143,8 +143,8 @@ def build_model(config: ModelConfig, key: Key[Array, ""]) -> ConvNet:
 
 def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
     """Initial parameters, and the running statistics that the model carries beside them."""
-    model = build_model(config, key)
-    return eqx.filter(model, eqx.is_inexact_array), model.init_state()
+    params = init_params(build_model, config, key)
+    return params, assemble(params, build_model, config).init_state()
 
 
 def apply_model(
@@ -155,7 +155,7 @@ def apply_model(
     key: Key[Array, ""] | None = None,
     weight: Float[Array, "batch"] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
-    """Logits of some images, and the model's state after them.
+    """Logits of some images, in float32, and the model's state after them.
 
     Args:
         params: what `init_model` returned, or training made of it.
@@ -167,12 +167,12 @@ def apply_model(
         weight: how much each image counts in the statistics of a training batch; alike if not
             given.
     """
-    # What is not a parameter comes from the config again, as shapes only: nothing is computed.
-    skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
-    static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
-    model: ConvNet = eqx.combine(params, static)
-    if key is None:
-        return model(images, model_state)
-    weight = jnp.ones(len(images)) if weight is None else weight
-    update = NormUpdate(config.norm_momentum, weight)
-    return model(images, model_state, update, config.dropout, key)
+    # Parameters and statistics stay in float32; only the arithmetic is in the other precision.
+    params, images = cast_floats((params, images), config.compute_dtype)
+    update = None
+    if key is not None:
+        weight = jnp.ones(len(images)) if weight is None else weight
+        update = NormUpdate(config.norm_momentum, weight)
+    model = assemble(params, build_model, config)
+    logits, model_state = model(images, model_state, update, config.dropout, key)
+    return logits.astype(jnp.float32), model_state

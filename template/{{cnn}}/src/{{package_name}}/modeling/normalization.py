@@ -1,5 +1,7 @@
 """Batch normalisation, with its running statistics as a value that is passed in and out."""
 
+import math
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -62,26 +64,29 @@ class BatchNorm(eqx.Module):
             now = state
         else:
             now = batch_statistics(x, update.weight)
-            keep = jnp.asarray(update.momentum, x.dtype)
-            state = NormState(
-                keep * state.mean + (1.0 - keep) * now.mean,
-                keep * state.variance + (1.0 - keep) * now.variance,
-            )
+            state = jax.tree.map(partial(_follow, keep=update.momentum), state, now)
         # One multiplication and one addition for each number, and broadcast along the last axis.
         scale = self.scale * jax.lax.rsqrt(now.variance + epsilon)
         shift = self.bias - now.mean * scale
         shape = (1,) * (x.ndim - 1) + (-1,)
-        return x * scale.reshape(shape) + shift.reshape(shape), state
+        return (x * scale.reshape(shape) + shift.reshape(shape)).astype(x.dtype), state
 
 
 def batch_statistics(
     x: Float[Array, "batch *pixels channels"], weight: Float[Array, "batch"]
 ) -> NormState:
-    """Weighted mean and variance of each channel over examples and pixels."""
+    """Weighted mean and variance of each channel over examples and pixels, in float32."""
     axes = tuple(range(x.ndim - 1))
-    weight = weight.reshape(-1, *[1] * (x.ndim - 1))
-    x = jnp.where(weight > 0, x, 0.0)  # 0 times nan is nan
-    share = weight / (weight.sum() * (x[0].size // x.shape[-1]))
+    weight = weight.astype(jnp.float32).reshape(-1, *[1] * (x.ndim - 1))
+    x = jnp.where(weight > 0, x.astype(jnp.float32), 0.0)  # 0 times nan is nan
+    share = weight / (weight.sum() * math.prod(x.shape[1:-1]))
     mean = (share * x).sum(axes, keepdims=True)
     variance = (share * (x - mean) ** 2).sum(axes)
     return NormState(mean.reshape(-1), variance)
+
+
+def _follow(
+    running: Float[Array, "channels"], now: Float[Array, "channels"], keep: ScalarLike
+) -> Float[Array, "channels"]:
+    keep = jnp.asarray(keep, jnp.float32)
+    return (keep * running + (1.0 - keep) * now).astype(running.dtype)

@@ -1,5 +1,6 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..core.errors import UserError
 from ..core.keys import root_key
 from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
+from .digests import find_damage, write_digests
 from .run_folder import CHECKPOINTS, read_config
 
 _SHOWN = 8
@@ -34,7 +36,10 @@ class Checkpoints:
         self._damaged: set[int] = set()
         self._manager = ocp.CheckpointManager(
             self.folder,
-            options=ocp.CheckpointManagerOptions(max_to_keep=keep),
+            options=ocp.CheckpointManagerOptions(
+                max_to_keep=keep,
+                async_options=ocp.AsyncOptions(post_finalization_callback=self._write_digests),
+            ),
             item_handlers={
                 "state": ocp.StandardCheckpointHandler(),
                 "position": ocp.JsonCheckpointHandler(),
@@ -77,8 +82,8 @@ class Checkpoints:
 
         Args:
             like: shapes and dtypes that the state must have.
-            step: which checkpoint; if not given, the newest that can be read. Damaged ones are
-                named on stderr.
+            step: which checkpoint; if not given, the newest that is sound. Damaged ones are named
+                on stderr.
 
         Raises:
             UserError: there is no such checkpoint, or it does not fit `like`.
@@ -90,18 +95,16 @@ class Checkpoints:
         if step is not None and step not in steps:
             raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
         for candidate in reversed(steps) if step is None else [step]:
-            try:
+            damage = list(itertools.islice(find_damage(self.folder / str(candidate)), _SHOWN))
+            if not damage:
                 return self._restore(like, candidate)
-            except UserError:
-                raise
-            except Exception as error:  # Orbax raises anything on a damaged checkpoint
-                print(
-                    f"warning: {self.folder / str(candidate)} is damaged and not used "
-                    f"({type(error).__name__})",
-                    file=sys.stderr,
-                )
-                self._damaged.add(candidate)
-        raise UserError(f"run_dir: no checkpoint in {self.folder} can be read")
+            print(
+                f"warning: {self.folder / str(candidate)} is damaged and not used: "
+                + ", ".join(damage),
+                file=sys.stderr,
+            )
+            self._damaged.add(candidate)
+        raise UserError(f"run_dir: no checkpoint in {self.folder} is sound")
 
     def _restore(self, like: TrainState, step: int) -> tuple[TrainState, int]:
         self._check_fit(step, like)
@@ -117,6 +120,11 @@ class Checkpoints:
         )
         return items["state"], int(items["position"]["examples_seen"])
 
+    def _write_digests(self) -> None:
+        """Called by Orbax when all files are written, before the folder gets its name."""
+        for draft in self.folder.glob("*.orbax-checkpoint-tmp"):
+            write_digests(draft)
+
     def _set_aside_damaged(self) -> None:
         """Move them to `damaged/`: beside them Orbax would save no earlier step, without a word."""
         for step in self._damaged:
@@ -129,10 +137,7 @@ class Checkpoints:
 
     def _check_fit(self, step: int, like: TrainState) -> None:
         """Compare leaf by leaf first: Orbax casts another dtype without a word."""
-        metadata = self._manager.item_metadata(step)["state"]
-        if metadata is None:
-            raise ValueError("no metadata")
-        saved = _leaves(metadata)
+        saved = _leaves(self._manager.item_metadata(step)["state"])
         wanted = _leaves(like)
         lines = [
             f"{name}: saved {saved.get(name, 'nothing')}, this config needs "

@@ -33,7 +33,9 @@ class TimeEmbedding(eqx.Module):
 
     def __call__(self, times: Float[Array, "batch"]) -> Float[Array, "batch size"]:
         """Embed times from 0 to 1."""
+        # Fast waves need float32; what is made of them does not.
         features = time_features(times, self.hidden.weight.shape[1])
+        features = features.astype(self.hidden.weight.dtype)
         return jax.vmap(self.out)(jax.nn.silu(jax.vmap(self.hidden)(features)))
 
 

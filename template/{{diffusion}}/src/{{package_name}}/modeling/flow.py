@@ -59,7 +59,7 @@ def integrate(velocity: Callable[[Points, Times], Points], start: Points, num_st
     size = 1.0 / num_steps
 
     def at(x: Points, time: Float[Array, ""]) -> Points:
-        return velocity(x, jnp.full(len(x), time))
+        return velocity(x, jnp.full(x.shape[0], time))
 
     def step(x: Points, index: Array) -> tuple[Points, None]:
         time = index * size

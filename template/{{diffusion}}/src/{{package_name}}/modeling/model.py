@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
 from .embeddings import ClassEmbedding, TimeEmbedding
-from .modules import dropout
+from .modules import assemble, cast_floats, dropout, init_params
 
 NULL_CLASS = NUM_CLASSES
 """The label that stands for "no class given"."""
@@ -120,7 +120,7 @@ def build_model(config: ModelConfig, key: Key[Array, ""]) -> VelocityNet:
 
 def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
     """Initial parameters, and the state that the model carries beside them (none here)."""
-    return eqx.filter(build_model(config, key), eqx.is_inexact_array), None
+    return init_params(build_model, config, key), None
 
 
 def apply_model(
@@ -132,7 +132,7 @@ def apply_model(
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
 ) -> tuple[Float[Array, "batch height width channels"], PyTree]:
-    """Velocity of some points on their paths, and the model's state after them.
+    """Velocity of some points on their paths, in float32, and the model's state after them.
 
     Args:
         params: what `init_model` returned, or training made of it.
@@ -143,9 +143,8 @@ def apply_model(
         config: the config that the model was built from.
         key: noise for dropout; without it the model is in inference mode.
     """
-    # What is not a parameter comes from the config again, as shapes only: nothing is computed.
-    skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
-    static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
-    model: VelocityNet = eqx.combine(params, static)
-    velocity = model(x.reshape(len(x), -1), times, labels, config.dropout, key)
-    return velocity.reshape(x.shape), model_state
+    # Parameters and times stay in float32; only the arithmetic is in the other precision.
+    params, flat = cast_floats((params, x.reshape(x.shape[0], -1)), config.compute_dtype)
+    model = assemble(params, build_model, config)
+    velocity = model(flat, times, labels, config.dropout, key)
+    return velocity.astype(jnp.float32).reshape(x.shape), model_state

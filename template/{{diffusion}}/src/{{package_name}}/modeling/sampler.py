@@ -34,6 +34,23 @@ def sample_images(
         guidance: weight of the class, as in `flow.guide`; a new value does not compile again.
         num_steps: steps from noise to image.
     """
+    noise = jax.random.normal(key, (len(labels), *IMAGE_SHAPE))
+    return images_from_noise(
+        params, model_state, noise, labels, config, guidance=guidance, num_steps=num_steps
+    )
+
+
+def images_from_noise(
+    params: PyTree,
+    model_state: PyTree,
+    noise: Points,
+    labels: Int[Array, "batch"],
+    config: ModelConfig,
+    *,
+    guidance: ScalarLike,
+    num_steps: int,
+) -> Float[Array, "batch height width channels"]:
+    """What `sample_images` does once the noise is drawn: a function without any chance."""
     both = jnp.concatenate([labels, jnp.full_like(labels, NULL_CLASS)])
 
     def velocity(x: Points, times: Times) -> Points:
@@ -43,5 +60,4 @@ def sample_images(
         conditional, unconditional = jnp.split(v, 2)
         return guide(conditional, unconditional, guidance)
 
-    noise = jax.random.normal(key, (len(labels), *IMAGE_SHAPE))
     return to_images(integrate(velocity, noise, num_steps))

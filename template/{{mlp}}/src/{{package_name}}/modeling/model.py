@@ -4,11 +4,12 @@ import math
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, PyTree, ScalarLike
 
 from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
-from .modules import dropout
+from .modules import assemble, cast_floats, dropout, init_params
 
 
 class MLP(eqx.Module):
@@ -51,7 +52,7 @@ def build_model(config: ModelConfig, key: Key[Array, ""]) -> MLP:
 
 def init_model(config: ModelConfig, key: Key[Array, ""]) -> tuple[PyTree, PyTree]:
     """Initial parameters, and the state that the model carries beside them (none here)."""
-    return eqx.filter(build_model(config, key), eqx.is_inexact_array), None
+    return init_params(build_model, config, key), None
 
 
 def apply_model(
@@ -62,7 +63,7 @@ def apply_model(
     key: Key[Array, ""] | None = None,
     weight: Float[Array, "batch"] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
-    """Logits of some images, and the model's state after them.
+    """Logits of some images, in float32, and the model's state after them.
 
     Args:
         params: what `init_model` returned, or training made of it.
@@ -73,8 +74,8 @@ def apply_model(
         weight: how much each image counts. Here no image has a part in what another one gives.
     """
     del weight
-    # What is not a parameter comes from the config again, as shapes only: nothing is computed.
-    skeleton = eqx.filter_eval_shape(build_model, config, jax.random.key(0))
-    static = eqx.filter(skeleton, lambda leaf: not isinstance(leaf, jax.ShapeDtypeStruct))
-    model: MLP = eqx.combine(params, static)
-    return model(images.reshape(len(images), -1), config.dropout, key), model_state
+    # Parameters stay in float32; only the arithmetic is in the other precision.
+    params, images = cast_floats((params, images), config.compute_dtype)
+    model = assemble(params, build_model, config)
+    logits = model(images.reshape(images.shape[0], -1), config.dropout, key)
+    return logits.astype(jnp.float32), model_state
