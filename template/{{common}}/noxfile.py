@@ -89,3 +89,11 @@ def gpu(session: nox.Session) -> None:
     session.run("pytest", *session.posargs[1:])
     run_dir = Path(session.create_tmp()).resolve() / "run"
     session.run("python", "scripts/train.py", "--run-dir", str(run_dir), "--steps", "200")
+
+
+@nox.session
+def stress(session: nox.Session) -> None:
+    """Training survives being killed at twenty random moments, to the bit; `-- 100` for more."""
+    session.install("-e.", *TEST)
+    kills = session.posargs[0] if session.posargs else "20"
+    session.run("pytest", "tests/test_kills.py", env={"KILLS": kills})

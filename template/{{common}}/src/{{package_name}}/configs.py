@@ -167,6 +167,15 @@ class TrainConfig:
     optimizer: Optimizer = field(default_factory=AdamW)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
 
+    accumulate: PositiveInt = 1
+    """Parts that a batch is computed in, one after another: less memory, the same gradient."""
+
+    max_skipped: PositiveInt = 5
+    """A step without a finite gradient changes nothing; so many in a row end the run."""
+
+    debug_nans: bool = False
+    """Run one operation at a time, slowly, and name the one that first makes a NaN."""
+
     ema_decay: Fraction | None = 0.99
     """Decay of the moving average of the parameters, which is what evaluation uses; None is off."""
 
@@ -181,6 +190,17 @@ class TrainConfig:
 
     keep_checkpoints: PositiveInt = 3
     """Number of newest checkpoints that are kept."""
+
+    keep_best: NonNegativeInt = 1
+    """Number of checkpoints with the lowest held-out loss that are kept besides."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What a range alone cannot say."""
+        if self.data.batch_size % self.accumulate:
+            yield (
+                "accumulate",
+                f"must divide data.batch_size ({self.data.batch_size}), got {self.accumulate}",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +239,8 @@ def for_device(config: TrainConfig) -> TrainConfig:
     """
     host = (
         *("run_dir", "steps", "seed"),
-        *("log_every", "eval_every", "save_every", "keep_checkpoints"),
+        *("log_every", "eval_every", "save_every", "keep_checkpoints", "keep_best"),
+        *("max_skipped", "debug_nans"),
     )
     default = TrainConfig()
     return replace(config, **{name: getattr(default, name) for name in host})

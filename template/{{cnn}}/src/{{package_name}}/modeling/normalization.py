@@ -63,7 +63,7 @@ class BatchNorm(eqx.Module):
         if update is None:
             now = state
         else:
-            now = batch_statistics(x, update.weight)
+            now = batch_statistics(x, update.weight, state)
             state = jax.tree.map(partial(_follow, keep=update.momentum), state, now)
         # One multiplication and one addition for each number, and broadcast along the last axis.
         scale = self.scale * jax.lax.rsqrt(now.variance + epsilon)
@@ -73,16 +73,21 @@ class BatchNorm(eqx.Module):
 
 
 def batch_statistics(
-    x: Float[Array, "batch *pixels channels"], weight: Float[Array, "batch"]
+    x: Float[Array, "batch *pixels channels"], weight: Float[Array, "batch"], otherwise: NormState
 ) -> NormState:
-    """Weighted mean and variance of each channel over examples and pixels, in float32."""
+    """Weighted mean and variance of each channel over examples and pixels, in float32.
+
+    Where no example counts, such as in a part of a batch that is all padding: `otherwise`.
+    """
     axes = tuple(range(x.ndim - 1))
     weight = weight.astype(jnp.float32).reshape(-1, *[1] * (x.ndim - 1))
     x = jnp.where(weight > 0, x.astype(jnp.float32), 0.0)  # 0 times nan is nan
-    share = weight / (weight.sum() * math.prod(x.shape[1:-1]))
+    counted = weight.sum()
+    share = weight / (jnp.where(counted > 0, counted, 1.0) * math.prod(x.shape[1:-1]))
     mean = (share * x).sum(axes, keepdims=True)
     variance = (share * (x - mean) ** 2).sum(axes)
-    return NormState(mean.reshape(-1), variance)
+    now = NormState(mean.reshape(-1), variance)
+    return jax.tree.map(lambda new, old: jnp.where(counted > 0, new, old), now, otherwise)
 
 
 def _follow(

@@ -1,8 +1,11 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
 import itertools
+import math
 import sys
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -10,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 from jaxtyping import PyTree
+from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
 
 from ..configs import TrainConfig
-from ..core.errors import UserError
+from ..core.errors import TrainingError, UserError
 from ..core.keys import root_key
 from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
@@ -30,14 +34,23 @@ class Checkpoints:
     what is under way. A save that is not waited for is lost.
     """
 
-    def __init__(self, run_dir: Path, keep: int = 1):
-        """Open the checkpoints of the run in `run_dir`, keeping the newest `keep` of them."""
+    def __init__(self, run_dir: Path, keep: int = 1, keep_best: int = 0):
+        """Open the checkpoints of the run in `run_dir`.
+
+        Args:
+            run_dir: folder of the run.
+            keep: number of newest checkpoints that stay.
+            keep_best: number of checkpoints with the lowest held-out loss that stay besides.
+        """
         self.folder = (run_dir / CHECKPOINTS).absolute()
         self._damaged: set[int] = set()
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(
-                max_to_keep=keep,
+                best_fn=_held_out_loss,  # without it Orbax stores no metrics
+                preservation_policy=AnyPreservationPolicy(
+                    [LatestN(keep), BestN(n=keep_best, get_metric_fn=_held_out_loss, reverse=True)]
+                ),
                 async_options=ocp.AsyncOptions(post_finalization_callback=self._write_digests),
             ),
             item_handlers={
@@ -55,17 +68,41 @@ class Checkpoints:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._manager.wait_until_finished()
-        self._manager.close()
+        try:
+            with self._readable_failure():
+                self._manager.wait_until_finished()
+        finally:
+            self._manager.close()
 
     def steps(self) -> list[int]:
         """Steps that have a checkpoint, oldest first."""
         return sorted(self._manager.all_steps())
 
-    def save(self, state: TrainState, step: int, examples_seen: int) -> None:
+    def best_step(self) -> int | None:
+        """The step of the lowest held-out loss, of those that are kept; None if none has one."""
+        losses = {step: _held_out_loss(self._manager.metrics(step) or {}) for step in self.steps()}
+        best = min(losses, key=losses.__getitem__, default=None)
+        return None if best is None or losses[best] == math.inf else best
+
+    def save(
+        self,
+        state: TrainState,
+        step: int,
+        examples_seen: int,
+        metrics: Mapping[str, float] | None = None,
+    ) -> None:
         """Save the state after `step` steps, unless it is saved already.
 
         Returns as soon as the arrays are copied; training may then donate them.
+
+        Args:
+            state: the whole train state.
+            step: updates done so far.
+            examples_seen: position in the data.
+            metrics: of the evaluation at this step, if there was one.
+
+        Raises:
+            TrainingError: this or the save before failed. Older checkpoints are as they were.
         """
         self._set_aside_damaged()
         if step in self._manager.all_steps():
@@ -74,8 +111,9 @@ class Checkpoints:
             state=ocp.args.StandardSave(state),
             position=ocp.args.JsonSave({"examples_seen": examples_seen}),
         )
-        # Without `force` Orbax leaves out steps that are off its own interval, without a word.
-        self._manager.save(step, args=items, force=True)
+        with self._readable_failure():
+            # Without `force` Orbax leaves out steps off its own interval, without a word.
+            self._manager.save(step, args=items, metrics=dict(metrics or {}), force=True)
 
     def restore(self, like: TrainState, step: int | None = None) -> tuple[TrainState, int]:
         """A saved state, and how many examples had been used by then.
@@ -119,6 +157,18 @@ class Checkpoints:
             ),
         )
         return items["state"], int(items["position"]["examples_seen"])
+
+    @contextmanager
+    def _readable_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # Orbax and the libraries below it raise anything
+            sound = sorted(int(p.name) for p in self.folder.glob("*") if p.name.isdigit())
+            raise TrainingError(
+                f"a checkpoint could not be written to {self.folder}: "
+                f"{str(error).splitlines()[0][:300]}\n"
+                + (f"Saved before and kept: {sound}" if sound else "Nothing was saved before.")
+            ) from None
 
     def _write_digests(self) -> None:
         """Called by Orbax when all files are written, before the folder gets its name."""
@@ -165,6 +215,10 @@ def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainStat
     with Checkpoints(run_dir) as checkpoints:
         state, _ = checkpoints.restore(abstract_state(config, root_key(config.seed)), step)
     return config, state
+
+
+def _held_out_loss(metrics: Mapping[str, float]) -> float:
+    return metrics.get("eval/loss", math.inf)
 
 
 def _leaves(tree: PyTree) -> dict[str, str]:

@@ -60,7 +60,7 @@ class ProgressReport:
         if self._last_time is not None:
             speed["steps_per_second"] = (step - self._steps) / (now - self._last_time)
         self._steps, self._last_time = step, now
-        loss = f"loss {metrics['loss']:.4f}"
+        loss = f"loss {metrics['loss']:.4f}" if "loss" in metrics else "no finite loss"
         rate = "".join(f"{value:.3g} steps/s" for value in speed.values())
         self._bar.update(self._task, completed=step, speed=rate, loss=loss, refresh=True)
         if self._bar.disable:

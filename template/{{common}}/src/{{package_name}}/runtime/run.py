@@ -1,12 +1,9 @@
 """The host loop: everything that a training run does, from top to bottom."""
 
-import math
 import signal
 import sys
 
 import jax
-import numpy as np
-from jaxtyping import Float
 
 from ..configs import TrainConfig, for_device
 from ..core.errors import TrainingError
@@ -14,16 +11,17 @@ from ..core.keys import root_key
 from ..data.pipeline import example_order
 from ..data.sources import load_split, num_examples
 from ..training.loops import train_chunk
-from ..training.state import abstract_state, init_state
+from ..training.state import TrainState, abstract_state, init_state
 from .checking import check_run
 from .checkpointing import Checkpoints
+from .debugging import save_failure, train_eagerly
 from .evaluation import evaluate_params
 from .figures import draw_figures
 from .plots import draw_curves
 from .progress import ProgressReport, describe
-from .run_folder import open_folder, write_config
+from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
-from .tracking import MetricsLog
+from .tracking import MetricsLog, skipped_streak, summarise
 
 
 def train(config: TrainConfig) -> None:
@@ -37,7 +35,8 @@ def train(config: TrainConfig) -> None:
 
     Raises:
         UserError: the config or its data are wrong, or the run folder cannot be used.
-        TrainingError: the loss is not finite. What was saved before is kept, and nothing after.
+        TrainingError: the gradient is not finite any more, or a checkpoint could not be written.
+            What was saved before is kept.
     """
     check_run(config)
     data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
@@ -45,12 +44,17 @@ def train(config: TrainConfig) -> None:
     changes = open_folder(config)
     key = root_key(config.seed)
     traced = for_device(config)
-    with stop_on_signals() as stop, Checkpoints(config.run_dir, config.keep_checkpoints) as saved:
+    run_chunk = train_eagerly if config.debug_nans else train_chunk
+    with (
+        lock_folder(config.run_dir),
+        stop_on_signals() as stop,
+        Checkpoints(config.run_dir, config.keep_checkpoints, config.keep_best) as saved,
+    ):
         if saved.steps():
             state, examples_seen = saved.restore(abstract_state(traced, key))
         else:
             state, examples_seen = jax.device_put(init_state(traced, key), jax.devices()[0]), 0
-        step = int(state.step)
+        step, streak, evaluation = int(state.step), 0, None
         if step >= config.steps:
             print(f"{config.run_dir} is at step {step} already; give more --steps to go on")
             return
@@ -68,38 +72,41 @@ def train(config: TrainConfig) -> None:
                 # Next chunk: which examples, then all of its steps in one compiled program.
                 steps, batch_size = _chunk_length(step, config), config.data.batch_size
                 order = example_order(size, config.seed, examples_seen, steps * batch_size)
-                state, chunk = train_chunk(state, data, order.reshape(steps, batch_size), traced)
+                state, chunk = run_chunk(state, data, order.reshape(steps, batch_size), traced)
                 step, examples_seen = step + steps, examples_seen + order.size
 
                 # Log: the chunk's metrics come over in one transfer.
                 chunk = jax.device_get(chunk)
-                metrics = {name: float(values.mean()) for name, values in chunk.items()}
-                metrics["learning_rate"] = float(chunk["learning_rate"][-1])
-                if not math.isfinite(metrics["loss"]):
-                    raise TrainingError(_not_finite(step - steps, chunk["loss"], saved.steps()))
+                metrics = summarise(chunk)
                 log.write(step, metrics | progress.chunk(step, metrics))
+                streak = skipped_streak(streak, chunk["skipped"])
+                if streak >= config.max_skipped:
+                    text = _give_up(config, state, streak, examples_seen, size)
+                    raise TrainingError(f"{text}\nCheckpoints to go on from: {saved.steps()}")
 
+                evaluation = None
                 if step % config.eval_every == 0 or step >= config.steps:
-                    metrics = evaluate_params(
+                    evaluation = evaluate_params(
                         state.eval_params, state.eval_model_state, held_out, traced
                     )
-                    log.write(step, metrics)
-                    progress.evaluation(step, metrics)
+                    log.write(step, evaluation)
+                    progress.evaluation(step, evaluation)
 
                 if step % config.save_every == 0:
-                    saved.save(state, step, examples_seen)
+                    saved.save(state, step, examples_seen, evaluation)
 
             # The last step, whether the run is done or was asked to stop, however late.
             if step > 0:
-                saved.save(state, step, examples_seen)
+                saved.save(state, step, examples_seen, evaluation)
 
+        if stop.signum is not None and step < config.steps:
+            name = signal.Signals(stop.signum).name
+            print(f"stopped by {name} at step {step}; the same command goes on from here")
+            sys.exit(128 + stop.signum)
         draw_curves(config.run_dir)
         draw_figures(state.eval_params, state.eval_model_state, held_out, config)
-    if stop.signum is not None and step < config.steps:
-        name = signal.Signals(stop.signum).name
-        print(f"stopped by {name} at step {step}; the same command goes on from here")
-        sys.exit(128 + stop.signum)
-    print(f"trained {step} steps; see {config.run_dir}")
+        best = saved.best_step()
+    print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
 
 
 def _chunk_length(step: int, config: TrainConfig) -> int:
@@ -128,10 +135,17 @@ def _notes(config: TrainConfig) -> list[str]:
     return notes
 
 
-def _not_finite(first: int, losses: Float[np.ndarray, "steps"], saved: list[int]) -> str:
-    step = first + int(np.flatnonzero(~np.isfinite(losses))[0]) + 1
-    newest = f"the checkpoint of step {saved[-1]} is sound" if saved else "nothing was saved yet"
+def _give_up(
+    config: TrainConfig, state: TrainState, streak: int, examples_seen: int, size: int
+) -> str:
+    last_good, batch_size = int(state.step) - streak, config.data.batch_size
+    position = examples_seen - streak * batch_size
+    batch = example_order(size, config.seed, position, batch_size)
+    command = save_failure(config, state, last_good, position)
     return (
-        f"the loss is not finite at step {step}; {newest}. "
-        "Try a lower learning rate, a longer warm-up or gradient clipping"
+        f"the loss or its gradient is not finite at step {last_good + 1}, and in all {streak} "
+        f"steps since; none of them changed anything.\n"
+        f"The batch of that step: examples {', '.join(map(str, batch))}.\n"
+        f"The operation that makes the first NaN: {command}\n"
+        "What usually helps: a lower learning rate, a longer warm-up, gradient clipping."
     )

@@ -2,7 +2,11 @@
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from ..configs import TrainConfig
 from ..core.checks import validate
@@ -14,6 +18,7 @@ CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
 FIGURES = "figures"
 CHECKPOINTS = "checkpoints"
+LOCK_FILE = ".lock"
 
 
 def open_folder(config: TrainConfig) -> list[str]:
@@ -32,7 +37,7 @@ def open_folder(config: TrainConfig) -> list[str]:
     try:
         if (run_dir / CONFIG_FILE).exists():
             changes = _changes(read_config(run_dir), config)
-        elif any(path.is_file() for path in run_dir.rglob("*")):
+        elif any(path.is_file() and path.name != LOCK_FILE for path in run_dir.rglob("*")):
             raise UserError(
                 f"run_dir: {run_dir} is not empty and is not the folder of a run; "
                 "choose another folder, or empty this one"
@@ -43,6 +48,24 @@ def open_folder(config: TrainConfig) -> list[str]:
     except OSError as error:
         raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
     return changes
+
+
+@contextmanager
+def lock_folder(run_dir: Path) -> Iterator[None]:
+    """Keep other processes from training in the same folder.
+
+    The system lets go of the lock when the process ends, however it ends.
+
+    Raises:
+        UserError: another process trains there.
+    """
+    try:
+        with FileLock(run_dir / LOCK_FILE, timeout=0):
+            yield
+    except Timeout:
+        raise UserError(
+            f"run_dir: another process is training in {run_dir}; wait for it, or choose another"
+        ) from None
 
 
 def write_config(config: TrainConfig) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+import numpy as np
+from jaxtyping import Float
+
 from .run_folder import METRICS_FILE
 
 
@@ -36,6 +39,23 @@ class MetricsLog:
         """Append one line; readers see whole lines at once."""
         self._file.write(json.dumps({"step": step, **metrics}) + "\n")
         self._file.flush()
+
+
+def summarise(chunk: Mapping[str, Float[np.ndarray, "steps"]]) -> dict[str, float]:
+    """One line for several steps: means over those that were not skipped, and how many were.
+
+    The learning rate is that of the last step.
+    """
+    kept = chunk["skipped"] == 0
+    means = {name: float(values[kept].mean()) for name, values in chunk.items() if kept.any()}
+    last = {"learning_rate": float(chunk["learning_rate"][-1])}
+    return means | last | {"skipped": int((~kept).sum())}
+
+
+def skipped_streak(before: int, skipped: Float[np.ndarray, "steps"]) -> int:
+    """Steps that were skipped in a row up to the end of a chunk, `before` of them earlier."""
+    kept = np.flatnonzero(skipped == 0)
+    return before + len(skipped) if len(kept) == 0 else len(skipped) - 1 - int(kept[-1])
 
 
 def read_metrics(run_dir: Path) -> list[dict[str, float]]:

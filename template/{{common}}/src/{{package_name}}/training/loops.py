@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from ..configs import TrainConfig
 from ..core.keys import step_key
@@ -28,15 +29,12 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         config: the run's config; its floats may be traced.
 
     Returns:
-        The state after the step, and scalar metrics of the step.
+        The state after the step, and scalar metrics of the step. `skipped` is 1 where loss or
+        gradient is not finite: then only `step` moves.
     """
     key = step_key(state.key, "train", state.step)
-
-    def loss_fn(params: PyTree) -> tuple[Float[Array, ""], tuple[dict[str, Mean], PyTree]]:
-        loss, aux = objective(params, state.model_state, batch, config, key)
-        return loss.value(), aux
-
-    grads, (means, model_state) = jax.grad(loss_fn, has_aux=True)(state.params)
+    grads, means, model_state = _gradients(state, batch, config, key)
+    norm = optax.tree.norm(grads)
     learning_rate = learning_rate_at(config.optimizer.learning_rate, config.schedule, state.step)
     optimizer = build_optimizer(config.optimizer, learning_rate)
     updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
@@ -46,6 +44,16 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         ema_params = update_ema(ema_params, params, config.ema_decay)
         ema_model_state = update_ema(ema_model_state, model_state, config.ema_decay)
 
+    # One bad batch must not spoil everything: without a finite gradient, all but the step stays.
+    is_finite = jnp.isfinite(means["loss"].value()) & jnp.isfinite(norm)
+    params, model_state, opt_state, ema_params, ema_model_state = jax.tree.map(
+        lambda new, old: jnp.where(is_finite, new, old),
+        (params, model_state, opt_state, ema_params, ema_model_state),
+        (
+            *(state.params, state.model_state, state.opt_state),
+            *(state.ema_params, state.ema_model_state),
+        ),
+    )
     new_state = TrainState(
         step=state.step + 1,
         key=state.key,
@@ -56,8 +64,44 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         ema_model_state=ema_model_state,
     )
     metrics = {name: mean.value() for name, mean in means.items()}
-    metrics |= {"learning_rate": learning_rate, "gradient_norm": optax.tree.norm(grads)}
-    return new_state, metrics
+    metrics |= {"learning_rate": learning_rate, "gradient_norm": norm}
+    return new_state, metrics | {"skipped": 1.0 - is_finite.astype(jnp.float32)}
+
+
+def _gradients(
+    state: TrainState, batch: Batch, config: TrainConfig, key: Key[Array, ""]
+) -> tuple[PyTree, dict[str, Mean], PyTree]:
+    """Gradient of the mean loss of a batch, the metrics, and the model's state afterwards.
+
+    With `accumulate`, parts of the batch are computed one after another. Sums are added and divided
+    by the weight of the whole batch, so that parts of unequal weight count as they should.
+    """
+
+    def total(params: PyTree, model_state: PyTree, part: Batch, key: Array) -> tuple[Array, Any]:
+        loss, aux = objective(params, model_state, part, config, key)
+        return loss.total, (loss.weight, *aux)
+
+    gradients = jax.grad(total, has_aux=True)
+    if config.accumulate == 1:
+        grads, (weight, means, model_state) = gradients(state.params, state.model_state, batch, key)
+        return jax.tree.map(lambda g: g / weight, grads), means, model_state
+
+    def add_part(carry: tuple[PyTree, PyTree], part: tuple[Array, Batch]) -> tuple[Any, Any]:
+        sums, model_state = carry
+        index, examples = part
+        part_key = jax.random.fold_in(key, index)
+        grads, aux = gradients(state.params, model_state, examples, part_key)
+        return (optax.tree.add(sums, grads), aux[2]), aux[:2]
+
+    count = config.accumulate
+    parts = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), batch)
+    start = (optax.tree.zeros_like(state.params), state.model_state)
+    (sums, model_state), (weights, means) = jax.lax.scan(
+        add_part, start, (jnp.arange(count), parts)
+    )
+    grads = jax.tree.map(lambda g: g / weights.sum(), sums)
+    means = {name: Mean(m.total.sum(), m.weight.sum()) for name, m in means.items()}
+    return grads, means, model_state
 
 
 @partial(jax.jit, donate_argnames="state")
