@@ -48,8 +48,8 @@ def prepared(package: str, conv2d: Callable | None, steps: int) -> Callable[[], 
     )
     config = configs.TrainConfig()
     data = sources.load_split(config.data, "train")
-    size = config.data.batch_size
-    order = np.arange(steps * size, dtype=np.int32).reshape(steps, size) % sources.num_examples(data)
+    positions = np.arange(steps * config.data.batch_size, dtype=np.int32)
+    order = (positions % sources.num_examples(data)).reshape(steps, -1)
     state = state_module.init_state(config, keys.root_key(0))
     usual = convolution.conv2d
     convolution.conv2d = conv2d or usual
@@ -77,12 +77,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10, help="steps in a chunk")
     parser.add_argument("--rounds", type=int, default=9, help="chunks of each form, at least 7")
     options = parser.parse_args()
-    packages = [path.parent.parent for path in options.project.glob("src/*/modeling/convolution.py")]
-    if len(packages) != 1 or options.rounds < 7:
+    found = list(options.project.glob("src/*/modeling/convolution.py"))
+    if len(found) != 1 or options.rounds < 7:
         parser.error("needs a project of the model cnn, and 7 rounds or more")
 
     forms = (None, plain_conv2d)
-    runs = [prepared(packages[0].name, form, options.steps) for form in forms]
+    runs = [prepared(found[0].parts[-3], form, options.steps) for form in forms]
     # The first round warms up, and shows that both forms compute the same.
     first = [run()[1] for run in runs]
     np.testing.assert_allclose(*first, rtol=1e-3)
