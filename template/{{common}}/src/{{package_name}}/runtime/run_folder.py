@@ -42,9 +42,10 @@ def open_folder(config: TrainConfig) -> list[str]:
                 f"run_dir: {run_dir} is not empty and is not the folder of a run; "
                 "choose another folder, or empty this one"
             )
-        run_dir.mkdir(parents=True, exist_ok=True)
-        if not os.access(run_dir, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        for folder in (run_dir, run_dir / CHECKPOINTS):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
     return changes

@@ -22,23 +22,26 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Catch the first SIGINT or SIGTERM as a request; the second one acts as usual."""
+    """Catch the first SIGINT or SIGTERM as a request; the second one ends the process at once.
+
+    At once means inside a compiled program too, where an exception of Python would have to wait.
+    What is saved is safe: a checkpoint gets its name only when it is whole.
+    """
     request = StopRequest()
-    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    usual = [signal.getsignal(number) for number in numbers]
 
     def handle(signum: int, frame: FrameType | None) -> None:
         del frame
         request.signum = signum
-        restore()
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
         print("stopping after this chunk, which is saved; again to stop at once", file=sys.stderr)
 
-    def restore() -> None:
-        for number, handler in usual.items():
-            signal.signal(number, handler)
-
-    for number in usual:
+    for number in numbers:
         signal.signal(number, handle)
     try:
         yield request
     finally:
-        restore()
+        for number, handler in zip(numbers, usual, strict=True):
+            signal.signal(number, handler)
