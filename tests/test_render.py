@@ -19,6 +19,7 @@ NAMES = ["qx", "q" * 40]
 OVERLAYS = {
     "mlp": ["common", "digits", "classifier", "mlp"],
     "cnn": ["common", "digits", "classifier", "cnn"],
+    "transformer": ["common", "transformer"],
     "diffusion": ["common", "digits", "diffusion"],
 }
 """What each model is made of."""
