@@ -14,7 +14,7 @@ from pathlib import Path
 import nox
 from nox.virtualenv import find_uv
 
-MODELS = ["mlp", "transformer"]
+MODELS = ["mlp", "cnn", "transformer", "diffusion"]
 
 ROOT = Path(__file__).parent
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
