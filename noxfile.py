@@ -19,7 +19,7 @@ OPTIONS = {
     "tensorboard-slurm": ["tracker=tensorboard", "launcher=slurm", "ci=gitlab"],
     "wandb-skypilot": ["tracker=wandb", "launcher=skypilot", "devcontainer=yes", "ci=none"],
 }
-MODELS = ["mlp"]
+MODELS = ["mlp", "cnn", "transformer", "diffusion"]
 
 ROOT = Path(__file__).parent
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
@@ -165,6 +165,7 @@ def options(session: nox.Session, row: str) -> None:
                 ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"],
                 ["pytest", "tests/test_tracker.py", "tests/test_launch.py"],
                 ["pytest", "tests/test_metrics_log.py", "tests/test_architecture.py"],
+                ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
             ):
                 uv(session, "run", "--no-sync", *check)
 

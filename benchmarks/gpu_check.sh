@@ -25,11 +25,11 @@ print(*c['model']['choices'].values())"); do
     "$work/tools/bin/pip" download -q --no-deps --only-binary :all: --dest "$work/wheels" \
         --python-version 3.12 --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 \
         --platform manylinux_2_27_x86_64 --platform any \
-        annotated-types attrs beartype cattrs contourpy cycler docstring-parser execnet filelock \
-        flatbuffers fonttools hypothesis iniconfig jaxtyping joblib kiwisolver markdown-it-py \
-        matplotlib mdurl packaging pillow pluggy pygments pyparsing pytest pytest-xdist \
-        python-dateutil pyyaml rich scikit-learn six sortedcontainers threadpoolctl typeguard \
-        typing-extensions tyro wadler-lindig
+        annotated-types attrs beartype cattrs cloudpickle contourpy cycler docstring-parser \
+        execnet filelock flatbuffers fonttools hypothesis iniconfig jaxtyping joblib kiwisolver \
+        markdown-it-py matplotlib mdurl narwhals packaging pillow pluggy pygments pyparsing pytest \
+        pytest-xdist python-dateutil pyyaml rich scikit-learn six sortedcontainers threadpoolctl \
+        typeguard typing-extensions tyro wadler-lindig
     rm -rf "$work/tools"
     du -sh "$work" | sed 's/^/to carry: /'
 }
@@ -46,18 +46,18 @@ timed() {
 
 run() {
     [ -d "$work/wheels" ] || { echo "run 'gpu_check.sh prepare' first" >&2 && exit 2; }
-    local venv=$work/venv failed=0
-    rm -f "$work/table"
-    python3 -m venv --system-site-packages "$venv"
-    # Only what is missing: a version that the machine has works with its JAX.
+    local site=$work/site failed=0
+    rm -rf "$work/table" "$site" && mkdir "$site"
+    # Only what is missing: a version that the machine has works with its JAX. A wheel is a zip.
     for wheel in "$work"/wheels/*.whl; do
         name=$(basename "$wheel" | cut -d- -f1)
-        "$venv/bin/python" -c "import sys, importlib.metadata as m; m.version('$name')" 2>/dev/null \
-            || "$venv/bin/pip" install -q --no-index --no-deps "$wheel"
+        python3 -c "import importlib.metadata as m; m.version('$name')" 2>/dev/null \
+            || python3 -m zipfile -e "$wheel" "$site"
     done
-    export PATH=$venv/bin:$PATH JAX_PLATFORMS=$platform XLA_PYTHON_CLIENT_PREALLOCATE=false
+    local path=$site${PYTHONPATH:+:$PYTHONPATH}
+    export PYTHONPATH=$path JAX_PLATFORMS=$platform XLA_PYTHON_CLIENT_PREALLOCATE=false
     unset PYTHONDONTWRITEBYTECODE
-    python - "$platform" <<'PY' || exit 1
+    python3 - "$platform" <<'PY' || exit 1
 import sys
 
 import jax
@@ -68,15 +68,15 @@ if device.platform != {"cuda": "gpu"}.get(sys.argv[1], sys.argv[1]):
     sys.exit(f"JAX runs on {device.platform}, not on {sys.argv[1]}")
 PY
     local models=("$@")
-    [ ${#models[@]} -gt 0 ] || mapfile -t models < <(cd "$work" && ls -d */ | tr -d / | grep -vE '^(wheels|venv)$')
+    [ ${#models[@]} -gt 0 ] || mapfile -t models < <(cd "$work" && ls -d */ | tr -d / | grep -vE '^(wheels|site)$')
     for model in "${models[@]}"; do
         cd "$work/$model"
-        export PYTHONPATH=$PWD/src
+        export PYTHONPATH=$PWD/src:$path
         timed "$model: training" "$work/$model-train.log" \
-            python scripts/train.py --run-dir "runs/$platform" --steps 300
+            python3 scripts/train.py --run-dir "runs/$platform" --steps 300
         timed "$model: evaluation" "$work/$model-eval.log" \
-            python scripts/eval.py --run-dir "runs/$platform"
-        timed "$model: tests" "$work/$model-tests.log" python -m pytest -q -n 4 -p no:cacheprovider
+            python3 scripts/eval.py --run-dir "runs/$platform"
+        timed "$model: tests" "$work/$model-tests.log" python3 -m pytest -q -n 4 -p no:cacheprovider
         grep -oE '[0-9.e+]+ steps/s' "$work/$model-train.log" | tail -n 1 \
             | sed "s/^/$model: /" >>"$work/table" || true
     done

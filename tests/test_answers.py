@@ -315,7 +315,7 @@ def test_no_title_leads_to_a_bad_package_name(title: str) -> None:
             "The name class is a keyword of Python, so no code could import it.",
         ),
         ("description=two\nlines", "Retype it as one line of plain text."),
-        ("model=none", "'none' is not in ['mlp']"),
+        ("model=none", "'none' is not in ['mlp', 'cnn', 'transformer', 'diffusion']"),
     ],
 )
 def test_command_line_refuses_and_writes_nothing(

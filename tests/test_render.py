@@ -20,7 +20,12 @@ MODELS = list(CONFIG["model"]["choices"].values())
 NAMES = ["qx", "q" * 40]
 
 
-OVERLAYS = {"mlp": ["common", "classifier", "mlp"]}
+OVERLAYS = {
+    "mlp": ["common", "digits", "classifier", "mlp"],
+    "cnn": ["common", "digits", "classifier", "cnn"],
+    "transformer": ["common", "transformer"],
+    "diffusion": ["common", "digits", "diffusion"],
+}
 """What each model is made of."""
 
 

@@ -1,4 +1,4 @@
-"""Counting compilations, as XLA reports them."""
+"""Counting compilations, as XLA reports them, and how much they optimize."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,3 +30,14 @@ def count_compiles() -> Iterator[CompileCount]:
     count, before = CompileCount(), len(_compiled)
     yield count
     count.total = len(_compiled) - before
+
+
+@contextmanager
+def optimized_programs() -> Iterator[None]:
+    """Compile programs as users get them, and not as fast as possible."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.clear_caches()
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)
+    jax.clear_caches()

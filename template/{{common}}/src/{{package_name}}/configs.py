@@ -24,7 +24,7 @@ from .core.checks import (
 )
 from .core.pytrees import register_configs
 from .model_configs import DataConfig, ModelConfig
-from .task_configs import LossConfig, SampleConfig
+from .task_configs import STEPS, LossConfig, SampleConfig
 
 __all__ = [
     "SGD",
@@ -133,7 +133,7 @@ class ScheduleConfig:
     warmup_steps: NonNegativeInt = 50
     """Steps from zero up to the peak."""
 
-    total_steps: PositiveInt = 1000
+    total_steps: PositiveInt = STEPS
     """Step that reaches the final fraction, whatever `steps` is: a run can go on."""
 
     final_fraction: UnitFloat = 0.01
@@ -155,7 +155,7 @@ class TrainConfig:
     run_dir: Path = Path("runs/default")
     """Folder that receives everything; a run that is already there is continued."""
 
-    steps: PositiveInt = 1000
+    steps: PositiveInt = STEPS
     """Steps to have trained in the end."""
 
     seed: NonNegativeInt = 0

@@ -26,6 +26,6 @@ def sample_run(config: SampleConfig) -> Path:
     data = load_split(run.data, "test")
     rng = np.random.default_rng(config.seed)
     shown = take(data, rng.permutation(num_examples(data))[: config.count])
-    probabilities = predict(state.eval_params, state.model_state, shown, run)
+    probabilities = predict(state.eval_params, state.eval_model_state, shown, run)
     figure = prediction_grid(np.asarray(shown.images), np.asarray(shown.labels), probabilities)
     return save_figure(figure, config.run_dir / FIGURES / f"sample-seed{config.seed}.png")

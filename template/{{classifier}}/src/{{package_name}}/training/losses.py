@@ -49,7 +49,9 @@ def objective(
     """
     augment_key, model_key = (None, None) if key is None else jax.random.split(key)
     images = augment(batch.images, config.data, augment_key)
-    logits, model_state = apply_model(params, model_state, images, config.model, model_key)
+    logits, model_state = apply_model(
+        params, model_state, images, config.model, model_key, batch.weight
+    )
     values = {
         "loss": cross_entropy(logits, batch.labels, config.loss.label_smoothing),
         "cross_entropy": cross_entropy(logits, batch.labels),

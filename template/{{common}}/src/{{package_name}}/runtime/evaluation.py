@@ -27,5 +27,5 @@ def evaluate_run(config: EvalConfig) -> dict[str, float]:
     """
     run, state = restore_run(config.run_dir, config.step)
     data = load_split(run.data, "test")
-    metrics = evaluate_params(state.eval_params, state.model_state, data, for_device(run))
+    metrics = evaluate_params(state.eval_params, state.eval_model_state, data, for_device(run))
     return {"step": int(state.step), "examples": num_examples(data), **metrics}

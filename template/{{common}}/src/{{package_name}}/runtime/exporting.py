@@ -28,7 +28,7 @@ def export_run(config: ExportConfig) -> Path:
         jax.ShapeDtypeStruct(export.symbolic_shape(shape, scope=scope), dtype)
         for shape, dtype in inference_inputs(run)
     ]
-    function = inference_function(state.eval_params, state.model_state, run)
+    function = inference_function(state.eval_params, state.eval_model_state, run)
     exported = export.export(jax.jit(function), platforms=config.platforms)(*inputs)
 
     path = config.run_dir / "export" / f"step-{int(state.step)}.stablehlo"

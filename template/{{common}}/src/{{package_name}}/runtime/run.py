@@ -87,7 +87,7 @@ def train(config: TrainConfig) -> None:
                 evaluation = None
                 if step % config.eval_every == 0 or step >= config.steps:
                     evaluation = evaluate_params(
-                        state.eval_params, state.model_state, held_out, traced
+                        state.eval_params, state.eval_model_state, held_out, traced
                     )
                     log.write(step, evaluation)
                     progress.evaluation(step, evaluation)
@@ -104,7 +104,7 @@ def train(config: TrainConfig) -> None:
             print(f"stopped by {name} at step {step}; the same command goes on from here")
             sys.exit(128 + stop.signum)
         draw_curves(config.run_dir)
-        draw_figures(state.eval_params, state.model_state, held_out, config)
+        draw_figures(state.eval_params, state.eval_model_state, held_out, config)
         best = saved.best_step()
     print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
 

@@ -39,16 +39,20 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
     optimizer = build_optimizer(config.optimizer, learning_rate)
     updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
     params = optax.apply_updates(state.params, updates)
-    ema_params = state.ema_params
+    ema_params, ema_model_state = state.ema_params, state.ema_model_state
     if config.ema_decay is not None:
         ema_params = update_ema(ema_params, params, config.ema_decay)
+        ema_model_state = update_ema(ema_model_state, model_state, config.ema_decay)
 
     # One bad batch must not spoil everything: without a finite gradient, all but the step stays.
     is_finite = jnp.isfinite(means["loss"].value()) & jnp.isfinite(norm)
-    params, model_state, opt_state, ema_params = jax.tree.map(
+    params, model_state, opt_state, ema_params, ema_model_state = jax.tree.map(
         lambda new, old: jnp.where(is_finite, new, old),
-        (params, model_state, opt_state, ema_params),
-        (state.params, state.model_state, state.opt_state, state.ema_params),
+        (params, model_state, opt_state, ema_params, ema_model_state),
+        (
+            *(state.params, state.model_state, state.opt_state),
+            *(state.ema_params, state.ema_model_state),
+        ),
     )
     new_state = TrainState(
         step=state.step + 1,
@@ -57,6 +61,7 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         model_state=model_state,
         opt_state=opt_state,
         ema_params=ema_params,
+        ema_model_state=ema_model_state,
     )
     metrics = {name: mean.value() for name, mean in means.items()}
     metrics |= {"learning_rate": learning_rate, "gradient_norm": norm}

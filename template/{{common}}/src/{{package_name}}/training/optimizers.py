@@ -51,9 +51,18 @@ def decay_mask(params: PyTree) -> PyTree:
     return jax.tree_util.tree_map_with_path(decays, params)
 
 
-def update_ema(ema: PyTree, params: PyTree, decay: ScalarLike) -> PyTree:
-    """The moving average after one more step: `decay * ema + (1 - decay) * params`."""
-    return optax.incremental_update(params, ema, 1.0 - decay)
+def update_ema(ema: PyTree, new: PyTree, decay: ScalarLike) -> PyTree:
+    """The moving average after one more step: `decay * ema + (1 - decay) * new`.
+
+    A leaf that is no floating-point number, such as a count, has no average: it is the new one.
+    """
+
+    def average(old: Array, new: Array) -> PyTree:
+        if not jnp.issubdtype(new.dtype, jnp.inexact):
+            return new
+        return optax.incremental_update(new, old, 1.0 - decay)
+
+    return jax.tree.map(average, ema, new)
 
 
 def _clip(max_norm: ScalarLike | None) -> optax.GradientTransformation:

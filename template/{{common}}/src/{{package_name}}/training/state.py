@@ -27,11 +27,18 @@ class TrainState(eqx.Module):
     """State of the optimizer."""
     ema_params: PyTree
     """Moving average of `params`, or None."""
+    ema_model_state: PyTree
+    """Moving average of `model_state`, over the same steps as `ema_params`, or None."""
 
     @property
     def eval_params(self) -> PyTree:
         """The parameters to evaluate and to sample with: the average, if there is one."""
         return self.params if self.ema_params is None else self.ema_params
+
+    @property
+    def eval_model_state(self) -> PyTree:
+        """What goes with `eval_params`: statistics of the averaged model, not of the last one."""
+        return self.model_state if self.ema_params is None else self.ema_model_state
 
 
 @jax.jit
@@ -50,8 +57,9 @@ def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
         params=params,
         model_state=model_state,
         opt_state=build_optimizer(config.optimizer, learning_rate=0.0).init(params),
-        # A copy of its own: donation would otherwise be handed one buffer twice.
+        # Copies of their own: donation would otherwise be handed one buffer twice.
         ema_params=None if config.ema_decay is None else jax.tree.map(jnp.copy, params),
+        ema_model_state=None if config.ema_decay is None else jax.tree.map(jnp.copy, model_state),
     )
 
 

@@ -61,6 +61,7 @@ def apply_model(
     images: Float[Array, "batch height width channels"],
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
+    weight: Float[Array, "batch"] | None = None,
 ) -> tuple[Float[Array, "batch classes"], PyTree]:
     """Logits of some images, in float32, and the model's state after them.
 
@@ -70,7 +71,9 @@ def apply_model(
         images: a batch of images.
         config: the config that the model was built from.
         key: noise for dropout; without it the model is in inference mode.
+        weight: how much each image counts. Here no image has a part in what another one gives.
     """
+    del weight
     # Parameters stay in float32; only the arithmetic is in the other precision.
     params, images = cast_floats((params, images), config.compute_dtype)
     model = assemble(params, build_model, config)

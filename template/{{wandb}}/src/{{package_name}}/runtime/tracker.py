@@ -23,8 +23,7 @@ class Tracker:
     def __init__(self, run_dir: Path, start_step: int):
         """Open the run, or continue it under its id; steps after `start_step` will come again."""
         self._run: Any = None
-        mode = os.environ.get("WANDB_MODE", "offline")
-        if mode == "disabled":
+        if os.environ.setdefault("WANDB_MODE", "offline") == "disabled":
             return
         import wandb  # takes seconds, which only training needs
 
@@ -37,7 +36,6 @@ class Tracker:
             id=id_file.read_text(encoding="utf-8").strip(),
             resume="allow",
             dir=run_dir,
-            mode=mode,
             config=yaml.safe_load(config.read_text(encoding="utf-8")) if config.exists() else {},
             settings=wandb.Settings(silent=True, console="off"),
         )
