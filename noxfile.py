@@ -19,6 +19,7 @@ OPTIONS = {
     "tensorboard-slurm": ["tracker=tensorboard", "launcher=slurm", "ci=gitlab"],
     "wandb-skypilot": ["tracker=wandb", "launcher=skypilot", "devcontainer=yes", "ci=none"],
 }
+
 MODELS = ["mlp", "cnn", "transformer", "diffusion"]
 
 ROOT = Path(__file__).parent
