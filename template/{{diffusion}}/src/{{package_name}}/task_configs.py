@@ -10,6 +10,9 @@ from pathlib import Path
 from .core.checks import Fraction, NonNegativeFloat, NonNegativeInt, PositiveInt
 from .core.pytrees import register_configs
 
+STEPS = 1000
+"""Steps of a run, and of its learning-rate schedule, if nothing else is said."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
