@@ -1,14 +1,15 @@
 """A picture of what a language model makes of its context."""
 
+from functools import partial
 from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, PyTree
+from jaxtyping import Array, Float, PyTree
 from matplotlib.figure import Figure
 
-from ..configs import TrainConfig
+from ..configs import DataConfig, ModelConfig, TrainConfig
 from ..data.sources import Data, num_examples, take_batch
 from ..modeling.model import apply_model
 from ..training.losses import next_token_loss
@@ -27,15 +28,23 @@ def bits_by_place(
 ) -> Float[np.ndarray, "time"]:
     """Mean bits per byte after so many bytes of context, over at most `limit` windows."""
 
-    @jax.jit
-    def bits(params: PyTree, model_state: PyTree, data: Data) -> jax.Array:
-        indices = jnp.arange(min(limit, num_examples(data)))
-        batch = take_batch(data, indices, config.data)
-        logits, _ = apply_model(params, model_state, batch.tokens, config.model)
-        loss = next_token_loss(logits, batch.targets)
-        return (loss * batch.weight).sum(axis=0) / batch.weight.sum(axis=0) / jnp.log(2.0)
+    count = min(limit, num_examples(data))
+    return np.asarray(_bits(params, model_state, data, config.model, config.data, count))
 
-    return np.asarray(bits(params, model_state, data))
+
+@partial(jax.jit, static_argnames="count")
+def _bits(
+    params: PyTree,
+    model_state: PyTree,
+    data: Data,
+    model: ModelConfig,
+    window: DataConfig,
+    count: int,
+) -> Float[Array, "time"]:
+    batch = take_batch(data, jnp.arange(count), window)
+    logits, _ = apply_model(params, model_state, batch.tokens, model)
+    loss = next_token_loss(logits, batch.targets)
+    return (loss * batch.weight).sum(axis=0) / batch.weight.sum(axis=0) / jnp.log(2.0)
 
 
 def context_figure(bits: Float[np.ndarray, "time"]) -> Figure:
