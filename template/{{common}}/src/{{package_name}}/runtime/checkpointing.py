@@ -1,10 +1,11 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
 import itertools
+import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,11 @@ import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 from jaxtyping import PyTree
-from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
+from orbax.checkpoint.checkpoint_managers import (
+    PolicyCheckpointInfo,
+    PreservationContext,
+    PreservationPolicy,
+)
 
 from ..configs import TrainConfig
 from ..core.errors import TrainingError, UserError
@@ -44,13 +49,11 @@ class Checkpoints:
         """
         self.folder = (run_dir / CHECKPOINTS).absolute()
         self._damaged: set[int] = set()
+        self._kept = _NewestAndBest(self.folder, keep, keep_best)
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(
-                best_fn=_held_out_loss,  # without it Orbax stores no metrics
-                preservation_policy=AnyPreservationPolicy(
-                    [LatestN(keep), BestN(n=keep_best, get_metric_fn=_held_out_loss, reverse=True)]
-                ),
+                preservation_policy=self._kept,
                 async_options=ocp.AsyncOptions(post_finalization_callback=self._write_digests),
             ),
             item_handlers={
@@ -80,7 +83,7 @@ class Checkpoints:
 
     def best_step(self) -> int | None:
         """The step of the lowest held-out loss, of those that are kept; None if none has one."""
-        losses = {step: _held_out_loss(self._manager.metrics(step) or {}) for step in self.steps()}
+        losses = {step: self._kept.loss(step) for step in self.steps()}
         best = min(losses, key=losses.__getitem__, default=None)
         return None if best is None or losses[best] == math.inf else best
 
@@ -109,11 +112,12 @@ class Checkpoints:
             return
         items = ocp.args.Composite(
             state=ocp.args.StandardSave(state),
-            position=ocp.args.JsonSave({"examples_seen": examples_seen}),
+            position=ocp.args.JsonSave({"examples_seen": examples_seen, **(metrics or {})}),
         )
+        self._kept.saving[step] = _finite_loss(metrics or {})
         with self._readable_failure():
             # Without `force` Orbax leaves out steps off its own interval, without a word.
-            self._manager.save(step, args=items, metrics=dict(metrics or {}), force=True)
+            self._manager.save(step, args=items, force=True)
 
     def restore(self, like: TrainState, step: int | None = None) -> tuple[TrainState, int]:
         """A saved state, and how many examples had been used by then.
@@ -142,6 +146,8 @@ class Checkpoints:
                 file=sys.stderr,
             )
             self._damaged.add(candidate)
+        if step is not None:
+            raise UserError(f"step: the checkpoint of step {step} is damaged; there are {steps}")
         raise UserError(f"run_dir: no checkpoint in {self.folder} is sound")
 
     def _restore(self, like: TrainState, step: int) -> tuple[TrainState, int]:
@@ -217,8 +223,37 @@ def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainStat
     return config, state
 
 
-def _held_out_loss(metrics: Mapping[str, float]) -> float:
-    return metrics.get("eval/loss", math.inf)
+class _NewestAndBest(PreservationPolicy):
+    """Which checkpoints stay. Orbax's own metrics are not used: one that is damaged stops it."""
+
+    def __init__(self, folder: Path, keep: int, keep_best: int):
+        self.saving: dict[int, float] = {}
+        """Losses of checkpoints made by this process: Orbax asks before their files are there."""
+        self._folder, self._keep, self._keep_best = folder, keep, keep_best
+
+    def loss(self, step: int) -> float:
+        """The held-out loss of a checkpoint; infinite if it has none that can be read."""
+        if step in self.saving:
+            return self.saving[step]
+        path = self._folder / str(step) / "position" / "metadata"
+        try:
+            return _finite_loss(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return math.inf
+
+    def should_preserve(
+        self, checkpoints: Sequence[PolicyCheckpointInfo], *, context: PreservationContext
+    ) -> Sequence[bool]:
+        del context
+        steps = sorted(checkpoint.step for checkpoint in checkpoints)
+        best = sorted((step for step in steps if self.loss(step) < math.inf), key=self.loss)
+        kept = {*steps[-self._keep :], *best[: self._keep_best]}
+        return [checkpoint.step in kept for checkpoint in checkpoints]
+
+
+def _finite_loss(metrics: Mapping[str, float]) -> float:
+    loss = float(metrics.get("eval/loss", math.inf))
+    return loss if math.isfinite(loss) else math.inf
 
 
 def _leaves(tree: PyTree) -> dict[str, str]:

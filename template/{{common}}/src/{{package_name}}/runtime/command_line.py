@@ -90,7 +90,8 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
 def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
     """Let errors that are meant for people end the process with their message alone.
 
-    The status is 2 for a mistake in the input, 1 where training cannot go on, 130 for Ctrl-C.
+    The status is 2 for a mistake in the input, 1 where training or the system cannot go on, 130 for
+    Ctrl-C.
     """
 
     @functools.wraps(command)
@@ -101,6 +102,9 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
         except TrainingError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
+        except OSError as error:  # a full disk, a file where a folder should be
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
         except KeyboardInterrupt:

@@ -138,7 +138,7 @@ def _choice_reader(union: Any, converter: Converter) -> Any:
             return converter.structure(value, *members.values())
         fields = dict(_to_mapping(value))
         name = fields.pop("name", None)
-        if name not in members:
+        if not isinstance(name, str) or name not in members:
             raise ValueError(f"name must be one of {', '.join(members)}, got {name!r}")
         return converter.structure(fields, members[name])
 

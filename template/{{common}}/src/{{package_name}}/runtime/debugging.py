@@ -1,5 +1,7 @@
 """What to do when numbers stop being finite: keep what is needed to find out why, and find out."""
 
+import shlex
+import shutil
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -61,9 +63,11 @@ def save_failure(config: TrainConfig, state: TrainState, step: int, examples_see
         The command that looks into it.
     """
     folder = config.run_dir / "failed" / f"step-{step}"
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier failure, with another config
+    folder.mkdir(parents=True)
     state = eqx.tree_at(lambda s: s.step, state, jnp.asarray(step, state.step.dtype))
     with Checkpoints(folder) as saved:
         saved.save(state, step, examples_seen)
     write_config(replace(config, run_dir=folder))
-    return f"scripts/train.py --config {folder} --run-dir {folder} --debug-nans True"
+    words = ["scripts/train.py", "--config", str(folder), "--run-dir", str(folder)]
+    return shlex.join([*words, "--debug-nans", "True"])

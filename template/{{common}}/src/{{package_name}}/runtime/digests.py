@@ -25,13 +25,22 @@ def find_damage(folder: Path) -> Iterator[str]:
         return
     if not text:
         yield f"{DIGESTS} is empty"
+        return
+    wanted = {}
     for line in text.splitlines():
         digest, _, name = line.partition("  ")
+        wanted[name] = digest
+    present = {path.relative_to(folder).as_posix() for path in _files(folder)}
+    for name in sorted(present - wanted.keys()):
+        yield f"{name} is not in {DIGESTS}"
+    for name, digest in wanted.items():
         try:
             if _digest(folder / name) != digest:
                 yield f"{name} was changed"
         except OSError as error:
             yield f"{name}: {error.strerror}"
+        except ValueError:
+            yield f"{DIGESTS} was changed"
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,5 +1,7 @@
 """What a person watches: a bar on a terminal, plain lines elsewhere."""
 
+import os
+import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -11,12 +13,19 @@ from ..core.pytrees import count_elements
 from ..training.state import TrainState
 
 
+class _Console(Console):
+    """Goes quiet when nobody reads any more, as in `train.py | head`; training goes on."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class ProgressReport:
     """Steps done, steps a second, loss and time left; a context manager."""
 
     def __init__(self, start_step: int, total_steps: int):
         """Report on the steps from `start_step` to `total_steps`."""
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console = _Console(highlight=False, soft_wrap=True)
         self._steps = start_step
         self._last_time: float | None = None  # the first chunk compiles: its speed says nothing
         self._bar = Progress(

@@ -41,7 +41,7 @@ def train(config: TrainConfig) -> None:
     check_run(config)
     data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
     size = num_examples(data)
-    changes = open_folder(config)
+    open_folder(config)
     key = root_key(config.seed)
     traced = for_device(config)
     run_chunk = train_eagerly if config.debug_nans else train_chunk
@@ -50,6 +50,7 @@ def train(config: TrainConfig) -> None:
         stop_on_signals() as stop,
         Checkpoints(config.run_dir, config.keep_checkpoints, config.keep_best) as saved,
     ):
+        changes = open_folder(config)  # again, now that nobody else can change it
         if saved.steps():
             state, examples_seen = saved.restore(abstract_state(traced, key))
         else:
@@ -92,7 +93,8 @@ def train(config: TrainConfig) -> None:
                     log.write(step, evaluation)
                     progress.evaluation(step, evaluation)
 
-                if step % config.save_every == 0:
+                # A state that yields no finite gradient may be spoilt: an older one is better.
+                if step % config.save_every == 0 and streak == 0:
                     saved.save(state, step, examples_seen, evaluation)
 
             # The last step, whether the run is done or was asked to stop, however late.
@@ -141,11 +143,15 @@ def _give_up(
     last_good, batch_size = int(state.step) - streak, config.data.batch_size
     position = examples_seen - streak * batch_size
     batch = example_order(size, config.seed, position, batch_size)
-    command = save_failure(config, state, last_good, position)
+    if config.debug_nans:
+        looking = "No operation made a NaN: the loss, or the norm of its gradient, overflows."
+    else:
+        command = save_failure(config, state, last_good, position)
+        looking = f"The operation that makes the first NaN: {command}"
     return (
         f"the loss or its gradient is not finite at step {last_good + 1}, and in all {streak} "
         f"steps since; none of them changed anything.\n"
         f"The batch of that step: examples {', '.join(map(str, batch))}.\n"
-        f"The operation that makes the first NaN: {command}\n"
+        f"{looking}\n"
         "What usually helps: a lower learning rate, a longer warm-up, gradient clipping."
     )

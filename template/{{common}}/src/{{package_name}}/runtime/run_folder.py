@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from ..configs import TrainConfig
 from ..core.checks import validate
 from ..core.errors import UserError
-from ..core.pytrees import config_items
+from ..core.pytrees import config_items, data_fields
 from .config_files import load_config, save_config
 
 CONFIG_FILE = "config.yaml"
@@ -19,6 +19,9 @@ METRICS_FILE = "metrics.jsonl"
 FIGURES = "figures"
 CHECKPOINTS = "checkpoints"
 LOCK_FILE = ".lock"
+
+_LEFTOVERS = (LOCK_FILE, CONFIG_FILE + ".tmp")
+"""What a run that was killed before its first step leaves behind."""
 
 
 def open_folder(config: TrainConfig) -> list[str]:
@@ -37,7 +40,7 @@ def open_folder(config: TrainConfig) -> list[str]:
     try:
         if (run_dir / CONFIG_FILE).exists():
             changes = _changes(read_config(run_dir), config)
-        elif any(path.is_file() and path.name != LOCK_FILE for path in run_dir.rglob("*")):
+        elif any(path.is_file() and path.name not in _LEFTOVERS for path in run_dir.rglob("*")):
             raise UserError(
                 f"run_dir: {run_dir} is not empty and is not the folder of a run; "
                 "choose another folder, or empty this one"
@@ -83,6 +86,8 @@ def read_config(run_dir: Path) -> TrainConfig:
     path = run_dir / CONFIG_FILE
     if not path.exists():
         raise UserError(f"run_dir: {run_dir} holds no run ({CONFIG_FILE} is missing)")
+    if path.is_file() and not path.stat().st_size:
+        raise UserError(f"{path} is empty: the config of this run is lost")
     config = load_config(path, TrainConfig())
     try:
         validate(config)
@@ -95,7 +100,7 @@ def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
     before, after = dict(config_items(old)), dict(config_items(new))
     before["optimizer"], after["optimizer"] = (type(c.optimizer).__name__ for c in (old, new))
     names = [n for n in after if n in before and before[n] != after[n] and n != "run_dir"]
-    refused = [f"{n}: this run has {before[n]}, not {after[n]}" for n in names if _fixed(n, before)]
+    refused = [f"{n}: this run has {before[n]}, not {after[n]}" for n in names if _fixed(n, old)]
     if _has_ema(old) != _has_ema(new):
         refused.append(f"ema_decay: this run has {old.ema_decay}, not {new.ema_decay}")
     if refused:
@@ -104,10 +109,11 @@ def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
     return [f"changed: {name} was {before[name]}, is now {after[name]}" for name in names]
 
 
-def _fixed(name: str, before: dict[str, object]) -> bool:
+def _fixed(name: str, config: TrainConfig) -> bool:
     """Whether a field decides the shape of the state or the order of the data."""
-    is_structure = not isinstance(before[name], float)
-    return name in ("seed", "optimizer") or (name.startswith("model.") and is_structure)
+    section, _, field = name.partition(".")
+    is_structure = field.split(".")[0] not in data_fields(type(config.model))
+    return name in ("seed", "optimizer") or (section == "model" and is_structure)
 
 
 def _has_ema(config: TrainConfig) -> bool:

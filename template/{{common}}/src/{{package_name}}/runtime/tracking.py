@@ -1,6 +1,7 @@
 """metrics.jsonl: one JSON object a line, in the order of the steps; a tracker gets the same."""
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ class MetricsLog:
         path = run_dir / METRICS_FILE
         kept = [line for line in read_metrics(run_dir) if line["step"] <= start_step]
         draft = path.with_name(path.name + ".tmp")
-        draft.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        draft.write_text("".join(json_line(line) + "\n" for line in kept), encoding="utf-8")
         os.replace(draft, path)
         self._file = path.open("a", encoding="utf-8")
         self._tracker = Tracker(run_dir, start_step)
@@ -40,9 +41,15 @@ class MetricsLog:
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Append one line; readers see whole lines at once."""
-        self._file.write(json.dumps({"step": step, **metrics}) + "\n")
+        self._file.write(json_line({"step": step, **metrics}) + "\n")
         self._file.flush()
         self._tracker.write(step, metrics)
+
+
+def json_line(metrics: Mapping[str, float]) -> str:
+    """A JSON object on one line; what is not finite is null, because JSON has no word for it."""
+    finite = {name: value if math.isfinite(value) else None for name, value in metrics.items()}
+    return json.dumps(finite, allow_nan=False)
 
 
 def summarise(chunk: Mapping[str, Float[np.ndarray, "steps"]]) -> dict[str, float]:
@@ -63,7 +70,7 @@ def skipped_streak(before: int, skipped: Float[np.ndarray, "steps"]) -> int:
 
 
 def read_metrics(run_dir: Path) -> list[dict[str, float]]:
-    """All lines of a run's log; what a crash or an editor damaged is left out."""
+    """The numbers of all lines of a run's log; what a crash or an editor damaged is left out."""
     path = run_dir / METRICS_FILE
     if not path.exists():
         return []
@@ -76,5 +83,6 @@ def _parse(line: str) -> dict[str, float] | None:
         entry = json.loads(line)
     except ValueError:
         return None
-    is_entry = isinstance(entry, dict) and isinstance(entry.get("step"), int)
-    return entry if is_entry else None
+    if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
+        return None
+    return {name: value for name, value in entry.items() if isinstance(value, (int, float))}
