@@ -66,8 +66,7 @@ def pad_prompts(
     texts: tuple[str, ...],
 ) -> tuple[Int[np.ndarray, "batch prompt"], Int[np.ndarray, "batch"]]:
     """Prompts as rows of bytes, padded on the right, and the length of each."""
-    # On a command line, bytes that are no text arrive as such escapes.
-    rows = [np.frombuffer(text.encode(errors="surrogateescape"), np.uint8) for text in texts]
+    rows = [np.frombuffer(text.encode(), np.uint8) for text in texts]
     lengths = np.array([len(row) for row in rows], np.int32)
     padded = np.zeros((len(rows), lengths.max()), np.int32)
     for target, row in zip(padded, rows, strict=True):
