@@ -20,7 +20,7 @@ import pytest
 
 from .compiles import optimized_programs
 
-jax.config.update("jax_num_cpu_devices", 4)  # several devices, as on a real machine
+jax.config.update("jax_num_cpu_devices", 8)  # several devices, as on a real machine
 jax.config.update("jax_numpy_rank_promotion", "raise")  # (n,) + (n, 1) is a bug, not a wish
 jax.config.update("jax_debug_key_reuse", True)  # a key that is used twice is an error
 

@@ -33,7 +33,9 @@ __all__ = [
     "EvalConfig",
     "ExportConfig",
     "Lion",
+    "LoaderConfig",
     "LossConfig",
+    "MeshConfig",
     "ModelConfig",
     "Optimizer",
     "SampleConfig",
@@ -149,6 +151,42 @@ class ScheduleConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoaderConfig:
+    """How examples get to the devices. What is trained does not depend on it."""
+
+    stream: bool = False
+    """Read examples while training, for data that does not fit on a device beside the model;
+    otherwise all of them are put there first, which is faster."""
+
+    workers: NonNegativeInt = 0
+    """Processes that read and decode, with `stream`; 0 does so in threads of the training process,
+    which is faster where decoding takes little."""
+
+    ahead: PositiveInt = 32
+    """Batches that are read before they are needed, with `stream`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshConfig:
+    """How devices share the work. What is trained does not depend on it, beyond rounding."""
+
+    data: int = -1
+    """Groups of devices, each with a copy of the state and a part of every batch; -1 makes as many
+    as there are devices for."""
+
+    fsdp: PositiveInt = 1
+    """Devices in a group that divide the state among them, and their part of the batch."""
+
+    tensor: PositiveInt = 1
+    """Devices that compute each product with a large matrix together."""
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """What a range alone cannot say."""
+        if self.data < 1 and self.data != -1:
+            yield "data", f"must be at least 1, or -1 for all that are left, got {self.data}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """Train a model, or continue a run: the same command does both."""
 
@@ -166,6 +204,8 @@ class TrainConfig:
     loss: LossConfig = field(default_factory=LossConfig)
     optimizer: Optimizer = field(default_factory=AdamW)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    loader: LoaderConfig = field(default_factory=LoaderConfig)
+    mesh: MeshConfig = field(default_factory=MeshConfig)
 
     accumulate: PositiveInt = 1
     """Parts that a batch is computed in, one after another: less memory, the same gradient."""
@@ -241,10 +281,13 @@ def for_device(config: TrainConfig) -> TrainConfig:
     host = (
         *("run_dir", "steps", "seed"),
         *("log_every", "eval_every", "save_every", "keep_checkpoints", "keep_best"),
-        *("max_skipped", "debug_nans"),
+        *("max_skipped", "debug_nans", "loader", "mesh"),
     )
     default = TrainConfig()
     return replace(config, **{name: getattr(default, name) for name in host})
 
 
-register_configs(AdamW, SGD, Lion, ScheduleConfig, TrainConfig, EvalConfig, ExportConfig)
+register_configs(
+    *(AdamW, SGD, Lion, ScheduleConfig, LoaderConfig, MeshConfig, TrainConfig),
+    *(EvalConfig, ExportConfig),
+)

@@ -13,6 +13,9 @@ from .normalization import BatchNorm, NormState, NormUpdate
 
 Features = Float[Array, "batch height width channels"]
 
+TENSOR_AXES = {"kernel": -1, "head.weight": -2}
+"""The axis of each large array that `mesh.tensor` divides: the outputs of a layer."""
+
 
 class ResidualBlock(eqx.Module):
     """Two convolutions whose result is added to their input (He et al., 2016, "Identity mappings").

@@ -26,6 +26,7 @@ from ..core.keys import root_key
 from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
 from .digests import find_damage, write_digests
+from .processes import agree, is_leader
 from .run_folder import CHECKPOINTS, read_config
 
 _SHOWN = 8
@@ -123,7 +124,8 @@ class Checkpoints:
         """A saved state, and how many examples had been used by then.
 
         Args:
-            like: shapes and dtypes that the state must have.
+            like: shapes and dtypes that the state must have, and where each array goes: to the
+                first device if it does not say.
             step: which checkpoint; if not given, the newest that is sound. Damaged ones are named
                 on stderr.
 
@@ -137,24 +139,30 @@ class Checkpoints:
         if step is not None and step not in steps:
             raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
         for candidate in reversed(steps) if step is None else [step]:
-            damage = list(itertools.islice(find_damage(self.folder / str(candidate)), _SHOWN))
-            if not damage:
+            if self._is_sound(candidate):
                 return self._restore(like, candidate)
-            print(
-                f"warning: {self.folder / str(candidate)} is damaged and not used: "
-                + ", ".join(damage),
-                file=sys.stderr,
-            )
             self._damaged.add(candidate)
         if step is not None:
             raise UserError(f"step: the checkpoint of step {step} is damaged; there are {steps}")
         raise UserError(f"run_dir: no checkpoint in {self.folder} is sound")
 
+    def _is_sound(self, step: int) -> bool:
+        """Whether all files are what was written; of several processes, the leader looks."""
+        found = find_damage(self.folder / str(step)) if is_leader() else ()
+        damage = list(itertools.islice(found, _SHOWN))
+        if damage:
+            text = f"warning: {self.folder / str(step)} is damaged and not used: "
+            print(text + ", ".join(damage), file=sys.stderr)
+        return not agree(bool(damage))
+
     def _restore(self, like: TrainState, step: int) -> tuple[TrainState, int]:
         self._check_fit(step, like)
-        device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
         target = jax.tree.map(
-            lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=device), like
+            lambda leaf: jax.ShapeDtypeStruct(
+                leaf.shape, leaf.dtype, sharding=leaf.sharding or device
+            ),
+            like,
         )
         items = self._manager.restore(
             step,
@@ -178,16 +186,17 @@ class Checkpoints:
 
     def _write_digests(self) -> None:
         """Called by Orbax when all files are written, before the folder gets its name."""
-        for draft in self.folder.glob("*.orbax-checkpoint-tmp"):
+        for draft in self.folder.glob("*.orbax-checkpoint-tmp") if is_leader() else ():
             write_digests(draft)
 
     def _set_aside_damaged(self) -> None:
         """Move them to `damaged/`: beside them Orbax would save no earlier step, without a word."""
-        for step in self._damaged:
+        for step in self._damaged if is_leader() else ():
             aside = self.folder.parent / "damaged" / f"{step}-{time.time_ns()}"
             aside.parent.mkdir(exist_ok=True)
             (self.folder / str(step)).rename(aside)
         if self._damaged:
+            agree(0)  # the others wait until they are moved
             self._damaged.clear()
             self._manager.reload()
 

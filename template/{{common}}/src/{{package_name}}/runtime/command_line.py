@@ -21,6 +21,7 @@ from ..core.pytrees import union_fields
 from ..presets import PRESETS
 from .checking import check_run
 from .config_files import config_text, load_config
+from .processes import join_processes
 from .run_folder import CONFIG_FILE
 
 T = TypeVar("T")
@@ -78,8 +79,13 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     path = _at_most_one("--config", start.config)
     if path is not None:
         default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
-    # To print a config its data is not needed.
-    check = validate if start.print_config else check_run
+
+    def check(config: TrainConfig) -> None:
+        validate(config)
+        if not start.print_config:  # for which neither data nor devices are needed
+            _join(start)
+            check_run(config)
+
     config = parse(default, flags, _train_description(), check)
     if start.print_config:
         print(config_text(config), end="")
@@ -126,7 +132,30 @@ def _start_parser() -> _StartParser:
     parser.add_argument("--preset", action="append", default=[])
     parser.add_argument("--config", action="append", default=[], type=Path)
     parser.add_argument("--print-config", action="store_true")
+    parser.add_argument("--distributed", action="store_true")
+    parser.add_argument("--coordinator")
+    parser.add_argument("--num-processes", type=int)
+    parser.add_argument("--process-id", type=int)
+    parser.add_argument("--local-device-ids", type=_integers)
+    parser.add_argument("--join-timeout", type=int, default=300)
     return parser
+
+
+def _integers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
+
+
+def _join(start: argparse.Namespace) -> None:
+    """Wait for the other processes of the job, if the command line says that there are any."""
+    names = ("--coordinator", "--num-processes", "--process-id")
+    values = (start.coordinator, start.num_processes, start.process_id)
+    missing = [name for name, value in zip(names, values, strict=True) if value is None]
+    if 0 < len(missing) < len(names):
+        raise UserError(f"{', '.join(missing)}: missing; the three belong together")
+    if not missing or start.distributed:
+        join_processes(*values, start.local_device_ids, start.join_timeout)
+    elif start.local_device_ids is not None:
+        raise UserError("--local-device-ids: only together with --distributed or --coordinator")
 
 
 def _at_most_one(flag: str, values: list[T]) -> T | None:
@@ -157,5 +186,10 @@ def _train_description() -> str:
             f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
             "  --config FILE    a saved config.yaml, or the folder of a run",
             "  --print-config   print the config that would be used, and stop",
+            "",
+            "Several processes, one model (docs/scaling.md):",
+            "  --distributed    ask Slurm, Open MPI, Kubernetes or the TPU pod who the others are",
+            "  --coordinator HOST:PORT --num-processes N --process-id I   or say it yourself",
+            "  --local-device-ids 0,1   devices of this process; --join-timeout SECONDS (300)",
         ]
     )

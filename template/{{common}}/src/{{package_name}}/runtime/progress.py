@@ -11,10 +11,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..core.pytrees import count_elements
 from ..training.state import TrainState
+from .processes import is_leader
 
 
 class _Console(Console):
-    """Goes quiet when nobody reads any more, as in `train.py | head`; training goes on."""
+    """Goes quiet when nobody reads any more, as in `train.py | head`; training goes on.
+
+    Of several processes only the leader talks.
+    """
 
     def on_broken_pipe(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -25,7 +29,7 @@ class ProgressReport:
 
     def __init__(self, start_step: int, total_steps: int):
         """Report on the steps from `start_step` to `total_steps`."""
-        self._console = _Console(highlight=False, soft_wrap=True)
+        self._console = _Console(highlight=False, soft_wrap=True, quiet=not is_leader())
         self._steps = start_step
         self._last_time: float | None = None  # the first chunk compiles: its speed says nothing
         self._bar = Progress(

@@ -4,20 +4,25 @@ import signal
 import sys
 
 import jax
+from jax.sharding import PartitionSpec
 
 from ..configs import TrainConfig, for_device
 from ..core.errors import TrainingError
 from ..core.keys import root_key
+from ..core.sharding import divided_like, place
 from ..data.pipeline import example_order
-from ..data.sources import load_split, num_examples
-from ..training.loops import train_chunk
+from ..data.sources import load_split
+from ..modeling.model import TENSOR_AXES
 from ..training.state import TrainState, abstract_state, init_state
 from .checking import check_run
 from .checkpointing import Checkpoints
-from .debugging import save_failure, train_eagerly
+from .debugging import save_failure
+from .devices import open_mesh
 from .evaluation import evaluate_params
+from .feeding import open_feed
 from .figures import draw_figures
 from .plots import draw_curves
+from .processes import fetch, is_leader, largest, on_leader, say
 from .progress import ProgressReport, describe
 from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
@@ -28,7 +33,8 @@ def train(config: TrainConfig) -> None:
     """Train until the run has done `config.steps` steps, starting from its newest checkpoint.
 
     On SIGINT or SIGTERM the present chunk is finished and saved, and the process exits with 128
-    plus the number of the signal; the same command goes on from there.
+    plus the number of the signal; the same command goes on from there. Several processes all call
+    this, with the same config, and all of them stop when one of them is asked to.
 
     Args:
         config: what to train, on what, for how long, and where.
@@ -39,42 +45,45 @@ def train(config: TrainConfig) -> None:
             What was saved before is kept.
     """
     check_run(config)
-    data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
-    size = num_examples(data)
-    open_folder(config)
-    key = root_key(config.seed)
+    on_leader(lambda: open_folder(config))
+    mesh = open_mesh(config.mesh)
+    held_out, key = load_split(config.data, "test"), root_key(config.seed)
+    eval_data, key = place((held_out, key), mesh, PartitionSpec())
     traced = for_device(config)
-    run_chunk = train_eagerly if config.debug_nans else train_chunk
     with (
         lock_folder(config.run_dir),
         stop_on_signals() as stop,
+        jax.set_mesh(mesh),
         Checkpoints(config.run_dir, config.keep_checkpoints, config.keep_best) as saved,
     ):
-        changes = open_folder(config)  # again, now that nobody else can change it
+        # The folder again, now that nobody else can change it.
+        changes = on_leader(lambda: open_folder(config)) or []
         if saved.steps():
-            state, examples_seen = saved.restore(abstract_state(traced, key))
+            like = divided_like(abstract_state(traced, key), mesh, TENSOR_AXES)
+            state, examples_seen = saved.restore(like)
         else:
-            state, examples_seen = jax.device_put(init_state(traced, key), jax.devices()[0]), 0
+            state, examples_seen = init_state(traced, key), 0
         step, streak, evaluation = int(state.step), 0, None
         if step >= config.steps:
-            print(f"{config.run_dir} is at step {step} already; give more --steps to go on")
+            say(f"{config.run_dir} is at step {step} already; give more --steps to go on")
             return
-        write_config(config)
+        on_leader(lambda: write_config(config))
 
         with (
+            open_feed(config, mesh, examples_seen, config.steps - step) as feed,
             MetricsLog(config.run_dir, step) as log,
             ProgressReport(step, config.steps) as progress,
         ):
-            progress.say(f"{config.run_dir}: {describe(state, size)}, from step {step}")
+            progress.say(f"{config.run_dir}: {describe(state, feed.size)}, from step {step}")
             for line in [*changes, *_notes(config)]:
                 progress.say(line)
 
-            while step < config.steps and not stop.requested:
-                # Next chunk: which examples, then all of its steps in one compiled program.
-                steps, batch_size = _chunk_length(step, config), config.data.batch_size
-                order = example_order(size, config.seed, examples_seen, steps * batch_size)
-                state, chunk = run_chunk(state, data, order.reshape(steps, batch_size), traced)
-                step, examples_seen = step + steps, examples_seen + order.size
+            signum = largest(stop.signum)
+            while step < config.steps and not signum:
+                # The next chunk: all of its steps in one compiled program.
+                steps = _chunk_length(step, config)
+                state, chunk = feed.train(state, examples_seen, steps, traced)
+                step, examples_seen = step + steps, examples_seen + steps * config.data.batch_size
 
                 # Log: the chunk's metrics come over in one transfer.
                 chunk = jax.device_get(chunk)
@@ -82,13 +91,13 @@ def train(config: TrainConfig) -> None:
                 log.write(step, metrics | progress.chunk(step, metrics))
                 streak = skipped_streak(streak, chunk["skipped"])
                 if streak >= config.max_skipped:
-                    text = _give_up(config, state, streak, examples_seen, size)
+                    text = _give_up(config, state, streak, examples_seen, feed.size)
                     raise TrainingError(f"{text}\nCheckpoints to go on from: {saved.steps()}")
 
                 evaluation = None
                 if step % config.eval_every == 0 or step >= config.steps:
                     evaluation = evaluate_params(
-                        state.eval_params, state.eval_model_state, held_out, traced
+                        state.eval_params, state.eval_model_state, eval_data, traced, mesh
                     )
                     log.write(step, evaluation)
                     progress.evaluation(step, evaluation)
@@ -96,19 +105,22 @@ def train(config: TrainConfig) -> None:
                 # A state that yields no finite gradient may be spoilt: an older one is better.
                 if step % config.save_every == 0 and streak == 0:
                     saved.save(state, step, examples_seen, evaluation)
+                signum = largest(stop.signum)
 
             # The last step, whether the run is done or was asked to stop, however late.
             if step > 0:
                 saved.save(state, step, examples_seen, evaluation)
 
-        if stop.signum is not None and step < config.steps:
-            name = signal.Signals(stop.signum).name
-            print(f"stopped by {name} at step {step}; the same command goes on from here")
-            sys.exit(128 + stop.signum)
-        draw_curves(config.run_dir)
-        draw_figures(state.eval_params, state.eval_model_state, held_out, config)
+        if signum and step < config.steps:
+            name = signal.Signals(signum).name
+            say(f"stopped by {name} at step {step}; the same command goes on from here")
+            sys.exit(128 + signum)
+        params, model_state = fetch((state.eval_params, state.eval_model_state))
         best = saved.best_step()
-    print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
+    if is_leader():
+        draw_curves(config.run_dir)
+        draw_figures(params, model_state, held_out, config)
+        print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
 
 
 def _chunk_length(step: int, config: TrainConfig) -> int:

@@ -13,6 +13,7 @@ from ..core.checks import validate
 from ..core.errors import UserError
 from ..core.pytrees import config_items, data_fields
 from .config_files import load_config, save_config
+from .processes import on_leader
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -56,20 +57,24 @@ def open_folder(config: TrainConfig) -> list[str]:
 
 @contextmanager
 def lock_folder(run_dir: Path) -> Iterator[None]:
-    """Keep other processes from training in the same folder.
+    """Keep other runs from training in the same folder.
 
     The system lets go of the lock when the process ends, however it ends.
 
     Raises:
-        UserError: another process trains there.
+        UserError: another run trains there.
     """
+    lock = FileLock(run_dir / LOCK_FILE, timeout=0)
     try:
-        with FileLock(run_dir / LOCK_FILE, timeout=0):
-            yield
+        on_leader(lock.acquire)
     except Timeout:
         raise UserError(
             f"run_dir: another process is training in {run_dir}; wait for it, or choose another"
         ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_config(config: TrainConfig) -> None:

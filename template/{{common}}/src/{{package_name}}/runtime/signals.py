@@ -10,14 +10,8 @@ from types import FrameType
 class StopRequest:
     """Whether someone asked the run to stop, and by which signal."""
 
-    def __init__(self) -> None:
-        """No signal yet."""
-        self.signum: int | None = None
-
-    @property
-    def requested(self) -> bool:
-        """Whether a signal has come."""
-        return self.signum is not None
+    signum: int = 0
+    """Number of the signal; 0 as long as none has come."""
 
 
 @contextmanager

@@ -10,15 +10,19 @@ from types import TracebackType
 import numpy as np
 from jaxtyping import Float
 
+from .processes import is_leader
 from .run_folder import METRICS_FILE
 from .tracker import Tracker
 
 
 class MetricsLog:
-    """Appends metrics to the log of a run; a context manager."""
+    """Appends metrics to the log of a run, where this process leads; a context manager."""
 
     def __init__(self, run_dir: Path, start_step: int):
         """Open the log, leaving out lines after `start_step`: those steps will come again."""
+        self._file = self._tracker = None
+        if not is_leader():
+            return
         path = run_dir / METRICS_FILE
         kept = [line for line in read_metrics(run_dir) if line["step"] <= start_step]
         draft = path.with_name(path.name + ".tmp")
@@ -36,14 +40,16 @@ class MetricsLog:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._file.close()
-        self._tracker.close()
+        if self._file is not None and self._tracker is not None:
+            self._file.close()
+            self._tracker.close()
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
         """Append one line; readers see whole lines at once."""
-        self._file.write(json_line({"step": step, **metrics}) + "\n")
-        self._file.flush()
-        self._tracker.write(step, metrics)
+        if self._file is not None and self._tracker is not None:
+            self._file.write(json_line({"step": step, **metrics}) + "\n")
+            self._file.flush()
+            self._tracker.write(step, metrics)
 
 
 def json_line(metrics: Mapping[str, float]) -> str:

@@ -11,7 +11,9 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from ..configs import TrainConfig
 from ..core.keys import step_key
+from ..core.sharding import divide_batch, divide_state, replicate
 from ..data.sources import Batch, Data, take_batch
+from ..modeling.model import TENSOR_AXES
 from .losses import objective
 from .metrics import Mean
 from .optimizers import build_optimizer, learning_rate_at, update_ema
@@ -32,6 +34,7 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
         The state after the step, and scalar metrics of the step. `skipped` is 1 where loss or
         gradient is not finite: then only `step` moves.
     """
+    batch = divide_batch(batch)
     key = step_key(state.key, "train", state.step)
     grads, means, model_state = _gradients(state, batch, config, key)
     norm = optax.tree.norm(grads)
@@ -65,7 +68,8 @@ def train_step(state: TrainState, batch: Batch, config: TrainConfig) -> tuple[Tr
     )
     metrics = {name: mean.value() for name, mean in means.items()}
     metrics |= {"learning_rate": learning_rate, "gradient_norm": norm}
-    return new_state, metrics | {"skipped": 1.0 - is_finite.astype(jnp.float32)}
+    metrics |= {"skipped": 1.0 - is_finite.astype(jnp.float32)}
+    return divide_state(new_state, TENSOR_AXES), replicate(metrics)
 
 
 def _gradients(
@@ -95,6 +99,7 @@ def _gradients(
 
     count = config.accumulate
     parts = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), batch)
+    parts = divide_batch(parts, axis=1)
     start = (optax.tree.zeros_like(state.params), state.model_state)
     (sums, model_state), (weights, means) = jax.lax.scan(
         add_part, start, (jnp.arange(count), parts)
@@ -128,15 +133,33 @@ def train_chunk(
     def body(state: TrainState, index: Int[Array, "batch"]) -> tuple[TrainState, Metrics]:
         return train_step(state, take_batch(data, index, config.data), config)
 
-    if len(indices) > 1:
-        return jax.lax.scan(body, state, indices)
-    return _scan_one(body, state, indices)
+    return _scan(body, state, indices)
+
+
+@partial(jax.jit, donate_argnames="state")
+def train_batches(
+    state: TrainState, batches: Batch, config: TrainConfig
+) -> tuple[TrainState, Metrics]:
+    """As `train_chunk`, with batches that were gathered before.
+
+    Args:
+        state: the state before the first of the steps; it is donated.
+        batches: each array with the axes `steps` and `batch` in front.
+        config: the run's config.
+    """
+    return _scan(lambda state, batch: train_step(state, batch, config), state, batches)
+
+
+def _scan(
+    body: Callable[[TrainState, Any], tuple[TrainState, Metrics]], state: TrainState, steps: PyTree
+) -> tuple[TrainState, Metrics]:
+    scan = jax.lax.scan if len(jax.tree.leaves(steps)[0]) > 1 else _scan_one
+    state, metrics = scan(body, state, steps)
+    return divide_state(state, TENSOR_AXES), metrics
 
 
 def _scan_one(
-    body: Callable[[TrainState, Array], tuple[TrainState, Metrics]],
-    state: TrainState,
-    indices: Int[Array, "1 batch"],
+    body: Callable[[TrainState, Any], tuple[TrainState, Metrics]], state: TrainState, steps: PyTree
 ) -> tuple[TrainState, Metrics]:
     """A scan of a single step that rounds as a longer one does.
 
@@ -144,12 +167,12 @@ def _scan_one(
     other chunks would give other bits. So this is the loop of two steps that a scan would be, with
     a bound of one that is known at run time only.
     """
-    rows = jnp.concatenate([indices, indices])
-    shapes = jax.eval_shape(body, state, rows[0])[1]
+    rows = jax.tree.map(lambda x: jnp.concatenate([x, x]), steps)
+    shapes = jax.eval_shape(body, state, jax.tree.map(lambda x: x[0], rows))[1]
     stacked = jax.tree.map(lambda s: jnp.zeros((2, *s.shape), s.dtype), shapes)
 
     def step(i: Array, carry: tuple[TrainState, Metrics]) -> tuple[TrainState, Metrics]:
-        state, metrics = body(carry[0], rows[i])
+        state, metrics = body(carry[0], jax.tree.map(lambda x: x[i], rows))
         return state, jax.tree.map(lambda all, new: all.at[i].set(new), carry[1], metrics)
 
     bound = jnp.where(state.step < 0, 2, 1)
@@ -179,11 +202,13 @@ def evaluate(
 
     def body(sums: None, batch: tuple[Array, Array]) -> tuple[None, dict[str, Mean]]:
         index, is_valid = batch
-        examples = take_batch(data, index, config.data)
+        examples = divide_batch(take_batch(data, index, config.data))
         counted = is_valid.reshape(-1, *[1] * (examples.weight.ndim - 1))
         examples = examples._replace(weight=jnp.where(counted, examples.weight, 0.0))
         _, (metrics, _) = objective(params, model_state, examples, config)
         return sums, metrics
 
     _, metrics = jax.lax.scan(body, None, (indices, valid))
-    return {name: Mean(m.total.sum(), m.weight.sum()).value() for name, m in metrics.items()}
+    return replicate(
+        {name: Mean(m.total.sum(), m.weight.sum()).value() for name, m in metrics.items()}
+    )

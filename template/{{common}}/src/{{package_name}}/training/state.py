@@ -8,7 +8,8 @@ from jaxtyping import Array, Int, Key, PyTree
 from ..configs import TrainConfig
 from ..core.keys import stream
 from ..core.pytrees import dotted
-from ..modeling.model import init_model
+from ..core.sharding import divide_state
+from ..modeling.model import TENSOR_AXES, init_model
 from .optimizers import build_optimizer
 
 
@@ -51,7 +52,7 @@ def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
     """
     params, model_state = init_model(config.model, stream(key, "init"))
     _refuse_stored_floats(params, config)
-    return TrainState(
+    state = TrainState(
         step=jnp.zeros((), jnp.int32),
         key=key,
         params=params,
@@ -61,6 +62,7 @@ def init_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:
         ema_params=None if config.ema_decay is None else jax.tree.map(jnp.copy, params),
         ema_model_state=None if config.ema_decay is None else jax.tree.map(jnp.copy, model_state),
     )
+    return divide_state(state, TENSOR_AXES)
 
 
 def abstract_state(config: TrainConfig, key: Key[Array, ""]) -> TrainState:

@@ -19,6 +19,10 @@ from .modules import assemble, cast_floats, dropout, init_params
 NULL_CLASS = NUM_CLASSES
 """The label that stands for "no class given"."""
 
+TENSOR_AXES = {"up.weight": -2, "down.weight": -1}
+"""The axis of each large array that `mesh.tensor` divides. Of two matrices in a row the first is
+divided by its outputs and the second by its inputs, so that nothing is exchanged between them."""
+
 
 def zeros_linear(in_size: int, out_size: int) -> eqx.nn.Linear:
     """A linear layer that begins at zero, so that what it is added to begins unchanged."""

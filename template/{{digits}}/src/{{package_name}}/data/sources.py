@@ -5,8 +5,9 @@ images of that shape and labels from 0 to below that number.
 """
 
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -92,10 +93,40 @@ def load_split(config: DataConfig, split: Split) -> Data:
     Raises:
         UserError: the examples cannot be used.
     """
+    return jax.tree.map(jnp.asarray, open_source(config, split).examples)
+
+
+class Digits:
+    """Examples of a split, to be read in any order.
+
+    Images that are too many for a device, or for memory, are read here: let `__len__` count them,
+    and `read` open and decode those that are asked for.
+    """
+
+    def __init__(self, examples: Batch):
+        """Hold the examples, here in memory."""
+        self.examples = examples
+
+    def __len__(self) -> int:
+        """Number of examples."""
+        return len(self.examples.labels)
+
+    def read(self, indices: Int[np.ndarray, "batch"]) -> Batch:
+        """Some of them, on the host."""
+        return take(self.examples, indices)
+
+
+def open_source(config: DataConfig, split: Split) -> Digits:
+    """The same examples, read while training: `loader.stream`.
+
+    Raises:
+        UserError: the examples cannot be used.
+    """
     del config
     images, labels = load_examples()
     check_examples(images, labels)
     order = np.random.default_rng(0).permutation(len(images))
     held_out = len(images) // 5
     rows = order[:held_out] if split == "test" else order[held_out:]
-    return Batch(jnp.asarray(images[rows]), jnp.asarray(labels[rows]), jnp.ones(len(rows)))
+    host_arrays: Any = (images[rows], labels[rows], np.ones(len(rows), np.float32))
+    return Digits(Batch(*host_arrays))

@@ -11,6 +11,9 @@ from ..configs import ModelConfig
 from ..data.sources import IMAGE_SHAPE, NUM_CLASSES
 from .modules import assemble, cast_floats, dropout, init_params
 
+TENSOR_AXES = {"weight": -2}
+"""The axis of each large array that `mesh.tensor` divides: the outputs of a layer."""
+
 
 class MLP(eqx.Module):
     """Linear layers with a GELU between them."""

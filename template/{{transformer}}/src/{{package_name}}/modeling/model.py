@@ -19,6 +19,16 @@ MaybeKey = Key[Array, ""] | None
 Caches = Sequence[KVCache] | KVCache
 """One cache a layer: a sequence, or stacked in one."""
 
+TENSOR_AXES = {
+    "query_key_value.weight": -2,
+    "out.weight": -1,
+    "gate_up.weight": -2,
+    "down.weight": -1,
+    "head.weight": -2,
+}
+"""The axis of each large array that `mesh.tensor` divides. Of two matrices in a row the first is
+divided by its outputs and the second by its inputs (Shoeybi et al., 2019)."""
+
 
 class Block(eqx.Module):
     """Attention and a gated MLP, each on a normalised copy of the residual stream."""

@@ -1,0 +1,47 @@
+"""The mesh of a run, on the devices that there are."""
+
+from collections.abc import Iterator
+
+import jax
+from jax.sharding import Mesh
+
+from ..configs import MeshConfig, TrainConfig
+from ..core.checks import Problem
+from ..core.sharding import make_mesh
+
+
+def open_mesh(config: MeshConfig) -> Mesh:
+    """The mesh that a config describes; `mesh_problems` says whether there is one."""
+    return make_mesh(_groups(config), config.fsdp, config.tensor)
+
+
+def mesh_problems(config: TrainConfig) -> Iterator[Problem]:
+    """What does not fit between a config and the devices that there are."""
+    mesh, count = config.mesh, jax.device_count()
+    used = _groups(mesh) * mesh.fsdp * mesh.tensor
+    axes = f"mesh.fsdp {mesh.fsdp} x mesh.tensor {mesh.tensor}"
+    if mesh.data == -1 and (used == 0 or used != count):
+        yield "mesh", f"{axes} must divide the number of devices, {count}; or give mesh.data"
+        return
+    if used > count or (used < count and jax.process_count() > 1):
+        yield (
+            "mesh",
+            f"mesh.data {mesh.data} x {axes} makes {used} devices, and there are {count}",
+        )
+        return
+    parts, batch_size = _groups(mesh) * mesh.fsdp, config.data.batch_size
+    if batch_size % (parts * config.accumulate):
+        accumulated = f" in {config.accumulate} steps" if config.accumulate > 1 else ""
+        yield (
+            "data.batch_size",
+            f"{batch_size}{accumulated} is not divisible by {parts}, the number of devices that "
+            f"share a batch (mesh.data {_groups(mesh)} x mesh.fsdp {mesh.fsdp})",
+        )
+    if config.debug_nans and jax.process_count() > 1:
+        yield "debug_nans", "works in a single process only"
+
+
+def _groups(config: MeshConfig) -> int:
+    if config.data != -1:
+        return config.data
+    return jax.device_count() // (config.fsdp * config.tensor)

@@ -1,0 +1,147 @@
+"""Several processes that train as one: how they find each other, and how they agree.
+
+All of them run the same program on the same files. Process 0 leads: it writes what is written once.
+"""
+
+import os
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+from jaxtyping import PyTree
+
+from ..core.errors import UserError
+
+T = TypeVar("T")
+
+_ADVICE = (
+    "Start all of them with the same --coordinator HOST:PORT and --num-processes, and each with "
+    "its own --process-id; or under a scheduler with --distributed."
+)
+
+
+def join_processes(
+    coordinator: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: Sequence[int] | None = None,
+    timeout: int = 300,
+) -> None:
+    """Wait until all processes of the job are there. Comes before anything else that uses a device.
+
+    What is not given is asked of Slurm, Open MPI, Kubernetes or the cloud's TPU machines.
+
+    Args:
+        coordinator: `host:port` of process 0, reachable from all others.
+        num_processes: how many there are.
+        process_id: which of them this is, from 0 on.
+        local_device_ids: devices of this machine that this process uses. If not given: one for each
+            process of the machine under Slurm or Open MPI, and all of them elsewhere.
+        timeout: seconds to wait for the others.
+
+    Raises:
+        UserError: who the others are cannot be found out.
+        SystemExit: with status 1, from a thread, if the others do not come in time.
+    """
+    who = f"process {process_id} of {num_processes}" if num_processes else "this process"
+    try:
+        with _deadline(timeout, f"error: {who} waited {timeout} s for the others. {_ADVICE}"):
+            jax.distributed.initialize(
+                coordinator,
+                num_processes,
+                process_id,
+                local_device_ids=local_device_ids,
+                initialization_timeout=timeout + 60,  # JAX would end with a dump of its memory
+            )
+    except (ValueError, RuntimeError) as error:  # JAX raises the second with any cause
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"the processes of this job cannot be joined: {reason}\n{_ADVICE}"
+        ) from None
+
+
+@contextmanager
+def _deadline(seconds: float, message: str) -> Iterator[None]:
+    """End the process, from a thread of its own, if the block takes longer."""
+
+    def end() -> None:
+        print(message, file=sys.stderr, flush=True)
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def is_leader() -> bool:
+    """Whether this process writes what is written once."""
+    return jax.process_index() == 0
+
+
+def say(text: str) -> None:
+    """Print a line once, however many processes there are."""
+    if is_leader():
+        print(text)
+
+
+def agree(value: int) -> int:
+    """What the leader says; every process has to ask."""
+    if jax.process_count() == 1:
+        return value
+    return int(multihost_utils.broadcast_one_to_all(np.int32(value)))
+
+
+def largest(value: int) -> int:
+    """The largest of what the processes say; every process has to ask."""
+    if jax.process_count() == 1:
+        return value
+    return int(np.max(multihost_utils.process_allgather(np.int32(value))))
+
+
+def check_alike(text: str) -> None:
+    """Refuse processes of one job that were told different things; every process has to ask.
+
+    Raises:
+        UserError: `text` differs from process to process.
+    """
+    if jax.process_count() > 1:
+        digest = np.uint32(zlib.crc32(text.encode()))
+        if len(np.unique(multihost_utils.process_allgather(digest))) > 1:
+            raise UserError("the processes of this job have different configs; start all alike")
+
+
+def on_leader(action: Callable[[], T]) -> T | None:
+    """Do something in the leader only; where that fails, every process ends.
+
+    Returns:
+        The result; None in all other processes.
+    """
+    result, error = None, None
+    if is_leader():
+        try:
+            result = action()
+        except Exception as raised:  # whatever it is, the others must hear of it first
+            error = raised
+    failed = agree(error is not None)
+    if error is not None:
+        raise error
+    if failed:
+        raise UserError("process 0 says what is wrong")
+    return result
+
+
+def fetch(tree: PyTree) -> PyTree:
+    """Arrays that are divided over processes, whole and on the host; every process has to ask."""
+    if jax.process_count() == 1:
+        return jax.device_get(tree)
+    return multihost_utils.process_allgather(tree, tiled=True)
