@@ -70,7 +70,31 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
         UserError: preset, file or data cannot be used, or a value is out of range.
         SystemExit: as `parse`, and with 0 after `--print-config`.
     """
-    start, flags = _start_parser().parse_known_args(argv)
+    start, flags = start_parser().parse_known_args(argv)
+    default = start_config(start)
+    # To print a config its data is not needed.
+    check = validate if start.print_config else check_run
+    config = parse(default, flags, start_help(TrainConfig.__doc__), check)
+    if start.print_config:
+        print_config(config)
+    return config
+
+
+def start_parser() -> argparse.ArgumentParser:
+    """Takes the flags that say what to start from, and leaves all others alone."""
+    parser = _StartParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", action="append", default=[])
+    parser.add_argument("--config", action="append", default=[], type=Path)
+    parser.add_argument("--print-config", action="store_true")
+    return parser
+
+
+def start_config(start: argparse.Namespace) -> TrainConfig:
+    """The config that `--preset` and `--config` name.
+
+    Raises:
+        UserError: preset or file cannot be used.
+    """
     preset = _at_most_one("--preset", start.preset) or "default"
     if preset not in PRESETS:
         raise UserError(f"--preset: must be one of {', '.join(PRESETS)}, got {preset}")
@@ -78,13 +102,26 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     path = _at_most_one("--config", start.config)
     if path is not None:
         default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
-    # To print a config its data is not needed.
-    check = validate if start.print_config else check_run
-    config = parse(default, flags, _train_description(), check)
-    if start.print_config:
-        print(config_text(config), end="")
-        sys.exit(0)
-    return config
+    return default
+
+
+def start_help(summary: str | None, *more: str) -> str:
+    """What stands above the flags in the help; `more` are lines on flags of one script."""
+    return "\n".join(
+        [
+            *((summary or "").strip(), *(["", *more] if more else []), ""),
+            "What to start from; every flag below overrides it:",
+            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
+            "  --config FILE    a saved config.yaml, or the folder of a run",
+            "  --print-config   print the config that would be used, and stop",
+        ]
+    )
+
+
+def print_config(config: TrainConfig) -> NoReturn:
+    """Print a config as a file that `--config` takes, and end the process."""
+    print(config_text(config), end="")
+    sys.exit(0)
 
 
 def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
@@ -115,18 +152,10 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
 
 
 class _StartParser(argparse.ArgumentParser):
-    """Takes the flags that say what to start from, and leaves all others alone."""
+    """Reports mistakes as everything else does."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(message.removeprefix("argument "))
-
-
-def _start_parser() -> _StartParser:
-    parser = _StartParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--preset", action="append", default=[])
-    parser.add_argument("--config", action="append", default=[], type=Path)
-    parser.add_argument("--print-config", action="store_true")
-    return parser
 
 
 def _at_most_one(flag: str, values: list[T]) -> T | None:
@@ -146,16 +175,3 @@ def _choices_first(cls: type, argv: Sequence[str]) -> list[str]:
         for word in (*members, "none")
     }
     return sorted(argv, key=lambda word: word not in words)
-
-
-def _train_description() -> str:
-    return "\n".join(
-        [
-            (TrainConfig.__doc__ or "").strip(),
-            "",
-            "What to start from; every flag below overrides it:",
-            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
-            "  --config FILE    a saved config.yaml, or the folder of a run",
-            "  --print-config   print the config that would be used, and stop",
-        ]
-    )

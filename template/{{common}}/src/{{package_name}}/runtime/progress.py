@@ -13,7 +13,7 @@ from ..core.pytrees import count_elements
 from ..training.state import TrainState
 
 
-class _Console(Console):
+class QuietConsole(Console):
     """Goes quiet when nobody reads any more, as in `train.py | head`; training goes on."""
 
     def on_broken_pipe(self) -> None:
@@ -25,7 +25,7 @@ class ProgressReport:
 
     def __init__(self, start_step: int, total_steps: int):
         """Report on the steps from `start_step` to `total_steps`."""
-        self._console = _Console(highlight=False, soft_wrap=True)
+        self._console = QuietConsole(highlight=False, soft_wrap=True)
         self._steps = start_step
         self._last_time: float | None = None  # the first chunk compiles: its speed says nothing
         self._bar = Progress(
