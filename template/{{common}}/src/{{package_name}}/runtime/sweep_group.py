@@ -41,7 +41,8 @@ class MemberGroup:
             at_once: members that a device computes side by side. If not given, one on a CPU, where
                 more gain little, and as many as fit elsewhere.
         """
-        config, devices = configs[0], min(len(jax.devices()), len(configs))
+        # All devices, even for fewer members: the program stays the same when some are dropped.
+        config, devices = configs[0], len(jax.devices())
         each = -(-len(configs) // devices)
         self._size, self._seeds = len(configs), [config.seed for config in configs]
         self._rows = np.minimum(np.arange(each * devices), self._size - 1)

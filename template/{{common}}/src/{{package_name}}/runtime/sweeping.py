@@ -104,7 +104,7 @@ def _train_group(
                 streaks[number] = skipped_streak(streaks[number], metrics["skipped"])
                 if streaks[number] >= config.max_skipped:
                     row.status = "not finite"
-            report.chunk(len(rows), step)
+            report.chunk(len(rows), count)
             if step % config.eval_every == 0 or step == target:
                 for row, metrics in zip(rows, trained.evaluate(states), strict=True):
                     row.step, row.metrics = step, metrics
