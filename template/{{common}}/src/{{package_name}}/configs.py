@@ -195,6 +195,9 @@ class TrainConfig:
     keep_best: NonNegativeInt = 1
     """Number of checkpoints with the lowest held-out loss that are kept besides."""
 
+    compile_cache: bool = True
+    """Keep compiled programs in the user's cache folder; they start faster the next time."""
+
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""
         if self.data.batch_size % self.accumulate:
@@ -241,7 +244,7 @@ def for_device(config: TrainConfig) -> TrainConfig:
     host = (
         *("run_dir", "steps", "seed"),
         *("log_every", "eval_every", "save_every", "keep_checkpoints", "keep_best"),
-        *("max_skipped", "debug_nans"),
+        *("max_skipped", "debug_nans", "compile_cache"),
     )
     default = TrainConfig()
     return replace(config, **{name: getattr(default, name) for name in host})

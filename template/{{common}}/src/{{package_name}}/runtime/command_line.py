@@ -20,8 +20,10 @@ from ..core.errors import TrainingError, UserError
 from ..core.pytrees import union_fields
 from ..presets import PRESETS
 from .checking import check_run
+from .compile_cache import use_compile_cache
 from .config_files import config_text, load_config
 from .run_folder import CONFIG_FILE
+from .startup import START
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ def parse(
     description: str = "",
     check: Callable[[T], None] = validate,
 ) -> T:
-    """The config that a command line describes, checked.
+    """The config that a command line describes, checked; what is compiled from then on is kept.
 
     Members of a union are chosen by a word such as `optimizer:sgd`, and flags may stand before or
     after it.
@@ -59,7 +61,10 @@ def parse(
             tyro.conf.EnumChoicesFromValues,
         ),
     )
+    START.mark("imports")
+    use_compile_cache(getattr(config, "compile_cache", True))
     check(config)
+    START.mark("data")
     return config
 
 

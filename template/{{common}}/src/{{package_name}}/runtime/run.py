@@ -21,6 +21,7 @@ from .plots import draw_curves
 from .progress import ProgressReport, describe
 from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
+from .startup import START
 from .tracking import MetricsLog, skipped_streak, summarise
 
 
@@ -38,9 +39,11 @@ def train(config: TrainConfig) -> None:
         TrainingError: the gradient is not finite any more, or a checkpoint could not be written.
             What was saved before is kept.
     """
+    START.mark("imports")
     check_run(config)
     data, held_out = load_split(config.data, "train"), load_split(config.data, "test")
     size = num_examples(data)
+    START.mark("data")
     open_folder(config)
     key = root_key(config.seed)
     traced = for_device(config)
@@ -68,6 +71,7 @@ def train(config: TrainConfig) -> None:
             progress.say(f"{config.run_dir}: {describe(state, size)}, from step {step}")
             for line in [*changes, *_notes(config)]:
                 progress.say(line)
+            START.mark("init")
 
             while step < config.steps and not stop.requested:
                 # Next chunk: which examples, then all of its steps in one compiled program.
@@ -78,6 +82,9 @@ def train(config: TrainConfig) -> None:
 
                 # Log: the chunk's metrics come over in one transfer.
                 chunk = jax.device_get(chunk)
+                START.mark("steps")
+                for line in START.report(steps):
+                    progress.say(line)
                 metrics = summarise(chunk)
                 log.write(step, metrics | progress.chunk(step, metrics))
                 streak = skipped_streak(streak, chunk["skipped"])

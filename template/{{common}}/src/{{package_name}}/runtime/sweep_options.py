@@ -31,10 +31,10 @@ from .command_line import parse, print_config, start_config, start_help, start_p
 
 _RANGE = re.compile(r"(log|uniform):([^:]+):([^:]+)")
 _COUNTS = ("--seeds", "--random", "--halve-every", "--at-once")
+_SUMMARY = "Train all combinations of the values that flags are given, compare them, name the best."
 _HELP = (
-    "A flag with several values is swept: all combinations are trained, as one compiled program",
-    "for all that differ in numbers of type float and in seeds. A tuple is one value: repeat its",
-    "flag. Flags of the sweep itself:",
+    "Each flag of training may have several values, --lr 1e-3 3e-3. A tuple is one value:",
+    "repeat its flag. The flags of the sweep itself:",
     "  --seeds N        train each setting with N seeds, from --seed on",
     "  --random N       N settings spread over the values, and over ranges such as log:1e-4:1e-2",
     "                   and uniform:0:0.5",
@@ -228,7 +228,7 @@ def _configs(
         key = tuple(word for axis, words in chosen if not axis.is_float for word in words)
         if key not in read:
             words = [*common, *itertools.chain(*setting)]
-            read[key] = parse(default, words, start_help(__doc__, *_HELP), lambda config: None)
+            read[key] = parse(default, words, start_help(_SUMMARY, *_HELP), lambda config: None)
         config = read[key]
         for axis, words in chosen:
             if axis.is_float:
