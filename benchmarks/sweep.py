@@ -8,16 +8,17 @@ Each way is timed from outside, as processes that start, import, load, compile a
 - `sweep`: `scripts/sweep.py`, with all that it writes;
 - `processes`: `scripts/train.py` for each rate, one process after another;
 - `recompiled`: one process that compiles for each rate, as where it is a constant of the program;
-- `in turn`: one process that compiles once and trains one member after another.
+- `in turn`: one process that compiles once and calls `train` for one rate after another;
+- `bare`: as `in turn`, but a loop that writes, saves and draws nothing: the least it can take.
 
-The last two write nothing, draw nothing and save nothing: they are the least that it can take.
-No way uses compiled programs of an earlier one.
+No way uses compiled programs of an earlier one. Seconds of all cores are more telling than those of
+the clock where a machine does something else as well.
 """
 
 import argparse
 import os
 import platform
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
@@ -27,30 +28,44 @@ from pathlib import Path
 
 import numpy as np
 
-LOOP = """
+TRAIN = """
 import importlib, json, sys
-package, rates, steps, again = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-import jax
 from dataclasses import replace
-names = ("configs", "core.keys", "data.pipeline", "data.sources", "training.loops")
-configs, keys, pipeline, sources, loops = (importlib.import_module(f"{package}.{n}") for n in names)
-state_module = importlib.import_module(f"{package}.training.state")
-evaluate = importlib.import_module(f"{package}.runtime.evaluation").evaluate_params
-base = configs.TrainConfig()
-data, held_out = (sources.load_split(base.data, split) for split in ("train", "test"))
-size, batch, every = sources.num_examples(data), base.data.batch_size, base.log_every
-for rate in rates:
+from pathlib import Path
+package, rates, steps, folder, again = sys.argv[1:]
+import jax
+configs, run = (importlib.import_module(f"{package}.{name}") for name in ("configs", "runtime.run"))
+base = configs.TrainConfig(steps=int(steps))
+for rate in json.loads(rates):
     if again == "again":
         jax.clear_caches()
     optimizer = replace(base.optimizer, learning_rate=rate)
+    run.train(replace(base, optimizer=optimizer, run_dir=Path(folder, str(rate))))
+"""
+
+BARE = """
+import importlib, json, sys
+from dataclasses import replace
+package, rates, steps = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
+import jax
+names = ("configs", "core.keys", "data.pipeline", "data.sources", "training.loops")
+configs, keys, pipeline, sources, loops = (importlib.import_module(f"{package}.{n}") for n in names)
+init_state = importlib.import_module(f"{package}.training.state").init_state
+base = configs.TrainConfig()
+data, held_out = (sources.load_split(base.data, split) for split in ("train", "test"))
+size, batch, every = sources.num_examples(data), base.data.batch_size, base.log_every
+batches = pipeline.padded_batches(sources.num_examples(held_out), base.data.eval_batch_size)
+for rate in rates:
+    optimizer = replace(base.optimizer, learning_rate=rate)
     config = configs.for_device(replace(base, optimizer=optimizer))
-    state = jax.device_put(state_module.init_state(config, keys.root_key(0)), jax.devices()[0])
+    state = jax.device_put(init_state(config, keys.root_key(0)), jax.devices()[0])
     for step in range(0, steps, every):
         count = min(every, steps - step)
         order = pipeline.example_order(size, 0, step * batch, count * batch)
         state, metrics = loops.train_chunk(state, data, order.reshape(count, batch), config)
         jax.device_get(metrics)
-    evaluate(state.eval_params, state.eval_model_state, held_out, config)
+    params, model_state = state.eval_params, state.eval_model_state
+    jax.device_get(loops.evaluate(params, model_state, held_out, *batches, config))
 """
 
 
@@ -79,15 +94,22 @@ def ways(project: Path, rates: list[float], steps: int, folder: Path) -> dict[st
         for rate in rates:
             run(script, "--run-dir", fresh(), *common, "--lr", str(rate))
 
-    def loop(again: str) -> Callable:
-        return lambda: run("-c", LOOP, package, str(rates), str(steps), again)
+    def train(again: str) -> None:
+        run("-c", TRAIN, package, str(rates), str(steps), fresh(), again)
 
     return {
         "sweep": sweep,
         "processes": processes,
-        "recompiled": loop("again"),
-        "in turn": loop("once"),
+        "recompiled": lambda: train("again"),
+        "in turn": lambda: train("once"),
+        "bare": lambda: run("-c", BARE, package, str(rates), str(steps)),
     }
+
+
+def cpu_seconds() -> float:
+    """What all processes that have ended took of all cores."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
@@ -101,23 +123,23 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         known = ways(options.project.resolve(), rates, options.steps, Path(folder))
-        known["in turn"]()  # byte code and files are warm from here on
-        times: dict[str, list[float]] = {name: [] for name in known}
+        known["bare"]()  # byte code and files are warm from here on
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in known}
         for _ in range(options.rounds):
             for name, way in known.items():
-                start = time.perf_counter()
+                start, cpu = time.perf_counter(), cpu_seconds()
                 way()
-                times[name].append(time.perf_counter() - start)
+                times[name].append((time.perf_counter() - start, cpu_seconds() - cpu))
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = len(os.sched_getaffinity(0))
     print(f"Python {platform.python_version()}, {cores} cores, {options.members} members", end="")
-    print(f", {options.steps} steps, {options.rounds} rounds")
+    print(f", {options.steps} steps, {options.rounds} rounds; the sweep's share in brackets")
+    sweep = np.array(times["sweep"])
     for name, seconds in times.items():
-        ratios = [mine / other for mine, other in zip(times["sweep"], seconds, strict=True)]
+        clock, cpu = np.median(seconds, axis=0)
+        ratios = np.median(sweep / np.array(seconds), axis=0)
         print(
-            f"{name:>10}: {statistics.median(seconds):7.1f} s "
-            f"(from {min(seconds):.1f} to {max(seconds):.1f}); "
-            f"the sweep takes {statistics.median(ratios):.3f} of it"
+            f"{name:>10}: {clock:7.1f} s ({ratios[0]:.3f}), {cpu:7.1f} s of cores ({ratios[1]:.3f})"
         )
 
 

@@ -71,7 +71,7 @@ class MemberGroup:
 
     def unload(self, states: TrainState) -> TrainState:
         """States with a row a member, to be saved."""
-        return states if len(self._rows) == self._size else self._unpad(states)
+        return self._unpad(states)
 
     def train(
         self, states: TrainState, step: int, count: int
@@ -93,9 +93,12 @@ class MemberGroup:
         ]
 
     def _place(self, tree: PyTree) -> PyTree:
-        return place_members(take_members(tree, self._rows), self._mesh)
+        padded = tree if len(self._rows) == self._size else take_members(tree, self._rows)
+        return place_members(padded, self._mesh)
 
     def _unpad(self, tree: PyTree) -> PyTree:
+        if len(self._rows) == self._size:
+            return tree
         return take_members(tree, np.arange(self._size))
 
     def _indices(self, step: int, count: int) -> Int[np.ndarray, "rows steps batch"]:
