@@ -177,6 +177,10 @@ class TrainConfig:
     debug_nans: bool = False
     """Run one operation at a time, slowly, and name the one that first makes a NaN."""
 
+    profile: NonNegativeInt = 0
+    """Write a trace of so many steps to profile/ in the run folder before training, and print their
+    speed; 0 is off."""
+
     ema_decay: Fraction | None = 0.99
     """Decay of the moving average of the parameters, which is what evaluation uses; None is off."""
 
@@ -244,7 +248,7 @@ def for_device(config: TrainConfig) -> TrainConfig:
     host = (
         *("run_dir", "steps", "seed"),
         *("log_every", "eval_every", "save_every", "keep_checkpoints", "keep_best"),
-        *("max_skipped", "debug_nans", "compile_cache"),
+        *("max_skipped", "debug_nans", "profile", "compile_cache"),
     )
     default = TrainConfig()
     return replace(config, **{name: getattr(default, name) for name in host})

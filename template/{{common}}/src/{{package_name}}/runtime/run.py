@@ -18,6 +18,7 @@ from .debugging import save_failure, train_eagerly
 from .evaluation import evaluate_params
 from .figures import draw_figures
 from .plots import draw_curves
+from .profiling import profile_steps
 from .progress import ProgressReport, describe
 from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
@@ -71,6 +72,9 @@ def train(config: TrainConfig) -> None:
             progress.say(f"{config.run_dir}: {describe(state, size)}, from step {step}")
             for line in [*changes, *_notes(config)]:
                 progress.say(line)
+            if config.profile:
+                for line in profile_steps(state, data, config):
+                    progress.say(line)
             START.mark("init")
 
             while step < config.steps and not stop.requested:
