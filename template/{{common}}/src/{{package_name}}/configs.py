@@ -217,6 +217,10 @@ class TrainConfig:
     debug_nans: bool = False
     """Run one operation at a time, slowly, and name the one that first makes a NaN."""
 
+    profile: NonNegativeInt = 0
+    """Write a trace of so many steps to profile/ in the run folder before training, and print their
+    speed; 0 is off."""
+
     ema_decay: Fraction | None = 0.99
     """Decay of the moving average of the parameters, which is what evaluation uses; None is off."""
 
@@ -234,6 +238,9 @@ class TrainConfig:
 
     keep_best: NonNegativeInt = 1
     """Number of checkpoints with the lowest held-out loss that are kept besides."""
+
+    compile_cache: bool = True
+    """Keep compiled programs in the user's cache folder; they start faster the next time."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""
@@ -281,7 +288,7 @@ def for_device(config: TrainConfig) -> TrainConfig:
     host = (
         *("run_dir", "steps", "seed"),
         *("log_every", "eval_every", "save_every", "keep_checkpoints", "keep_best"),
-        *("max_skipped", "debug_nans", "loader", "mesh"),
+        *("max_skipped", "debug_nans", "profile", "compile_cache", "loader", "mesh"),
     )
     default = TrainConfig()
     return replace(config, **{name: getattr(default, name) for name in host})

@@ -19,6 +19,8 @@ from .pytrees import dotted
 
 T = TypeVar("T", bound=PyTree)
 
+_AXES = ("data", "fsdp", "tensor")
+
 BATCH_AXES = ("data", "fsdp")
 """Mesh axes that divide the examples of a batch."""
 
@@ -43,7 +45,7 @@ def make_mesh(
     count = data * fsdp * tensor
     return jax.make_mesh(
         (data, fsdp, tensor),
-        ("data", "fsdp", "tensor"),
+        _AXES,
         axis_types=(AxisType.Auto,) * 3,
         devices=devices[:count],
     )
@@ -101,22 +103,21 @@ def batch_parts(mesh: Mesh | None) -> int:
 
 def divide_state(tree: T, tensor_axes: Mapping[str, int]) -> T:
     """Divide a state over the mesh that is set, by `leaf_spec`; for use inside `jax.jit`."""
-    mesh = jax.sharding.get_abstract_mesh()
-    if mesh.empty:
+    if not _is_set():
         return tree
-    return jax.lax.with_sharding_constraint(tree, tree_specs(tree, mesh.shape, tensor_axes))
+    sizes = jax.sharding.get_abstract_mesh().shape
+    return jax.lax.with_sharding_constraint(tree, tree_specs(tree, sizes, tensor_axes))
 
 
 def divide_batch(tree: T, axis: int = 0) -> T:
     """Divide the examples of a batch over the mesh that is set; for use inside `jax.jit`."""
     spec = PartitionSpec(*[None] * axis, BATCH_AXES)
-    return tree if jax.sharding.get_abstract_mesh().empty else _constrain(tree, spec)
+    return _constrain(tree, spec) if _is_set() else tree
 
 
 def replicate(tree: T) -> T:
     """Have a result whole on each device of the mesh that is set; for use inside `jax.jit`."""
-    no_mesh = jax.sharding.get_abstract_mesh().empty
-    return tree if no_mesh else _constrain(tree, PartitionSpec())
+    return _constrain(tree, PartitionSpec()) if _is_set() else tree
 
 
 def place(tree: PyTree, mesh: Mesh, spec: PartitionSpec) -> PyTree:
@@ -134,6 +135,11 @@ def place(tree: PyTree, mesh: Mesh, spec: PartitionSpec) -> PyTree:
         return jax.make_array_from_callback(values.shape, sharding, lambda index: values[index])
 
     return jax.tree.map(put, tree)
+
+
+def _is_set() -> bool:
+    """Whether a mesh of `make_mesh` is set; inside `jax.shard_map` it is another one, or none."""
+    return jax.sharding.get_abstract_mesh().axis_names == _AXES
 
 
 def _constrain(tree: T, spec: PartitionSpec) -> T:

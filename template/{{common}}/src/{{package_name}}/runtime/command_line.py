@@ -20,9 +20,12 @@ from ..core.errors import TrainingError, UserError
 from ..core.pytrees import union_fields
 from ..presets import PRESETS
 from .checking import check_run
+from .compile_cache import use_compile_cache
 from .config_files import config_text, load_config
-from .processes import join_processes
+from .devices import fake_devices
+from .processes import add_process_flags, join_by_flags, say
 from .run_folder import CONFIG_FILE
+from .startup import START
 
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ def parse(
     description: str = "",
     check: Callable[[T], None] = validate,
 ) -> T:
-    """The config that a command line describes, checked.
+    """The config that a command line describes, checked; what is compiled from then on is kept.
 
     Members of a union are chosen by a word such as `optimizer:sgd`, and flags may stand before or
     after it.
@@ -60,7 +63,10 @@ def parse(
             tyro.conf.EnumChoicesFromValues,
         ),
     )
+    START.mark("imports")
+    use_compile_cache(getattr(config, "compile_cache", True))
     check(config)
+    START.mark("data")
     return config
 
 
@@ -71,7 +77,61 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
         UserError: preset, file or data cannot be used, or a value is out of range.
         SystemExit: as `parse`, and with 0 after `--print-config`.
     """
-    start, flags = _start_parser().parse_known_args(argv)
+    parser = start_parser()
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--fake-devices", type=int)
+    add_process_flags(parser)
+    start, flags = parser.parse_known_args(argv)
+
+    def check(config: TrainConfig) -> None:
+        validate(config)
+        if not start.print_config:  # for which neither data nor devices are needed
+            if start.fake_devices is not None:
+                fake_devices(start.fake_devices, start.dry_run)
+            join_by_flags(start)
+            check_run(config)
+
+    summary = start_help(TrainConfig.__doc__, *_TRAIN_HELP)
+    config = parse(start_config(start), flags, summary, check)
+    if start.print_config:
+        print_config(config)
+    if start.dry_run:
+        # Imported when needed: --help need not wait for it.
+        from .preflight import preflight
+
+        for line in preflight(config):
+            say(line)
+        sys.exit(0)
+    return config
+
+
+_TRAIN_HELP = (
+    "To know before:",
+    "  --dry-run        compile, print size, memory and where arrays go, and stop",
+    "  --fake-devices N   with it: as on a machine that has N devices",
+    "",
+    "Several processes, one model (docs/scaling.md):",
+    "  --distributed    ask Slurm, Open MPI, Kubernetes or the TPU pod who the others are",
+    "  --coordinator HOST:PORT --num-processes N --process-id I   or say it yourself",
+    "  --local-device-ids 0,1   devices of this process; --join-timeout SECONDS (300)",
+)
+
+
+def start_parser() -> argparse.ArgumentParser:
+    """Takes the flags that say what to start from, and leaves all others alone."""
+    parser = _StartParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--preset", action="append", default=[])
+    parser.add_argument("--config", action="append", default=[], type=Path)
+    parser.add_argument("--print-config", action="store_true")
+    return parser
+
+
+def start_config(start: argparse.Namespace) -> TrainConfig:
+    """The config that `--preset` and `--config` name.
+
+    Raises:
+        UserError: preset or file cannot be used.
+    """
     preset = _at_most_one("--preset", start.preset) or "default"
     if preset not in PRESETS:
         raise UserError(f"--preset: must be one of {', '.join(PRESETS)}, got {preset}")
@@ -79,18 +139,26 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     path = _at_most_one("--config", start.config)
     if path is not None:
         default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
+    return default
 
-    def check(config: TrainConfig) -> None:
-        validate(config)
-        if not start.print_config:  # for which neither data nor devices are needed
-            _join(start)
-            check_run(config)
 
-    config = parse(default, flags, _train_description(), check)
-    if start.print_config:
-        print(config_text(config), end="")
-        sys.exit(0)
-    return config
+def start_help(summary: str | None, *more: str) -> str:
+    """What stands above the flags in the help; `more` are lines on flags of one script."""
+    return "\n".join(
+        [
+            *((summary or "").strip(), *(["", *more] if more else []), ""),
+            "What to start from; every flag below overrides it:",
+            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
+            "  --config FILE    a saved config.yaml, or the folder of a run",
+            "  --print-config   print the config that would be used, and stop",
+        ]
+    )
+
+
+def print_config(config: TrainConfig) -> NoReturn:
+    """Print a config as a file that `--config` takes, and end the process."""
+    print(config_text(config), end="")
+    sys.exit(0)
 
 
 def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
@@ -121,41 +189,10 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
 
 
 class _StartParser(argparse.ArgumentParser):
-    """Takes the flags that say what to start from, and leaves all others alone."""
+    """Reports mistakes as everything else does."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(message.removeprefix("argument "))
-
-
-def _start_parser() -> _StartParser:
-    parser = _StartParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--preset", action="append", default=[])
-    parser.add_argument("--config", action="append", default=[], type=Path)
-    parser.add_argument("--print-config", action="store_true")
-    parser.add_argument("--distributed", action="store_true")
-    parser.add_argument("--coordinator")
-    parser.add_argument("--num-processes", type=int)
-    parser.add_argument("--process-id", type=int)
-    parser.add_argument("--local-device-ids", type=_integers)
-    parser.add_argument("--join-timeout", type=int, default=300)
-    return parser
-
-
-def _integers(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
-
-
-def _join(start: argparse.Namespace) -> None:
-    """Wait for the other processes of the job, if the command line says that there are any."""
-    names = ("--coordinator", "--num-processes", "--process-id")
-    values = (start.coordinator, start.num_processes, start.process_id)
-    missing = [name for name, value in zip(names, values, strict=True) if value is None]
-    if 0 < len(missing) < len(names):
-        raise UserError(f"{', '.join(missing)}: missing; the three belong together")
-    if not missing or start.distributed:
-        join_processes(*values, start.local_device_ids, start.join_timeout)
-    elif start.local_device_ids is not None:
-        raise UserError("--local-device-ids: only together with --distributed or --coordinator")
 
 
 def _at_most_one(flag: str, values: list[T]) -> T | None:
@@ -175,21 +212,3 @@ def _choices_first(cls: type, argv: Sequence[str]) -> list[str]:
         for word in (*members, "none")
     }
     return sorted(argv, key=lambda word: word not in words)
-
-
-def _train_description() -> str:
-    return "\n".join(
-        [
-            (TrainConfig.__doc__ or "").strip(),
-            "",
-            "What to start from; every flag below overrides it:",
-            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
-            "  --config FILE    a saved config.yaml, or the folder of a run",
-            "  --print-config   print the config that would be used, and stop",
-            "",
-            "Several processes, one model (docs/scaling.md):",
-            "  --distributed    ask Slurm, Open MPI, Kubernetes or the TPU pod who the others are",
-            "  --coordinator HOST:PORT --num-processes N --process-id I   or say it yourself",
-            "  --local-device-ids 0,1   devices of this process; --join-timeout SECONDS (300)",
-        ]
-    )

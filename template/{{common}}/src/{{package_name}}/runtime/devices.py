@@ -7,7 +7,22 @@ from jax.sharding import Mesh
 
 from ..configs import MeshConfig, TrainConfig
 from ..core.checks import Problem
+from ..core.errors import UserError
 from ..core.sharding import make_mesh
+
+
+def fake_devices(count: int, is_dry_run: bool) -> None:
+    """Have the CPU stand for so many devices; comes before anything else that uses one.
+
+    Raises:
+        UserError: training on them would be slower than on one, and tell nothing.
+    """
+    if not is_dry_run:
+        raise UserError("--fake-devices: only together with --dry-run")
+    if count < 1:
+        raise UserError(f"--fake-devices: must be at least 1, got {count}")
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_num_cpu_devices", count)
 
 
 def open_mesh(config: MeshConfig) -> Mesh:

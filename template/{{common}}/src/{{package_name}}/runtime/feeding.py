@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from ..configs import TrainConfig
 from ..core.sharding import BATCH_AXES, place
@@ -20,11 +21,26 @@ from .debugging import train_eagerly
 _BY_EXAMPLE = PartitionSpec(None, BATCH_AXES)
 
 
+class Chunk(NamedTuple):
+    """Examples of some steps, and how they are trained on."""
+
+    train: Any
+    """`train_chunk` or `train_batches`: a compiled function of the state, the examples and the
+    config."""
+    examples: tuple[PyTree, ...]
+    batch: Batch
+    """Shapes and dtypes of one batch."""
+
+
 class Feed(Protocol):
     """Takes the steps of a chunk with the examples that are next."""
 
     size: int
     """Number of examples in the training set."""
+
+    def first(self, steps: int) -> Chunk:
+        """The first examples of all, for a look at what training will do; the feed stays."""
+        ...
 
     def train(
         self, state: TrainState, examples_seen: int, steps: int, config: TrainConfig
@@ -50,7 +66,7 @@ def open_feed(config: TrainConfig, mesh: Mesh, examples_seen: int, steps: int) -
     rows = _rows_of_process(mesh, size)
     read = ReadBatch(source, config.seed, examples_seen, size, rows)
     with open_stream(read, steps, config.loader.ahead, config.loader.workers) as batches:
-        yield _Streamed(config, mesh, len(source), rows, batches)
+        yield _Streamed(config, mesh, len(source), rows, read, batches)
 
 
 class _Resident:
@@ -65,13 +81,22 @@ class _Resident:
     def train(
         self, state: TrainState, examples_seen: int, steps: int, config: TrainConfig
     ) -> tuple[TrainState, Metrics]:
-        batch_size = config.data.batch_size
-        order = example_order(self.size, self._config.seed, examples_seen, steps * batch_size)
-        rows = place(order.astype(np.int32).reshape(steps, batch_size), self._mesh, _BY_EXAMPLE)
+        rows = self._rows(examples_seen, steps)
         if self._config.debug_nans:
             batches = (take_batch(self._data, row, config.data) for row in rows)
             return train_eagerly(state, batches, config)
         return train_chunk(state, self._data, rows, config)
+
+    def first(self, steps: int) -> Chunk:
+        rows = self._rows(0, steps)
+        batch = jax.eval_shape(take_batch, self._data, rows[0], self._config.data)
+        return Chunk(train_chunk, (self._data, rows), batch)
+
+    def _rows(self, start: int, steps: int) -> PyTree:
+        batch_size = self._config.data.batch_size
+        order = example_order(self.size, self._config.seed, start, steps * batch_size)
+        rows = order.astype(np.int32).reshape(steps, batch_size)
+        return place(rows, self._mesh, _BY_EXAMPLE)
 
 
 class _Streamed:
@@ -83,10 +108,11 @@ class _Streamed:
         mesh: Mesh,
         size: int,
         rows: list[int],
+        read: ReadBatch,
         batches: Iterator[Batch],
     ):
         self.size = size
-        self._config, self._rows, self._batches = config, rows, batches
+        self._config, self._rows, self._read, self._batches = config, rows, read, batches
         self._sharding = NamedSharding(mesh, _BY_EXAMPLE)
 
     def train(
@@ -94,11 +120,17 @@ class _Streamed:
     ) -> tuple[TrainState, Metrics]:
         del examples_seen  # the batches are in order already
         parts = [next(self._batches) for _ in range(steps)]
-        chunk = jax.tree.map(lambda *arrays: np.stack(arrays), *parts)
         if self._config.debug_nans:
-            batches = (jax.tree.map(lambda x, i=i: x[i], chunk) for i in range(steps))
-            return train_eagerly(state, batches, config)
-        return train_batches(state, jax.tree.map(self._place, chunk), config)
+            return train_eagerly(state, parts, config)
+        return train_batches(state, self._stack(parts), config)
+
+    def first(self, steps: int) -> Chunk:
+        chunk = self._stack([self._read(number) for number in range(steps)])
+        batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), chunk)
+        return Chunk(train_batches, (chunk,), batch)
+
+    def _stack(self, parts: list[Batch]) -> PyTree:
+        return jax.tree.map(lambda *arrays: self._place(np.stack(arrays)), *parts)
 
     def _place(self, local: np.ndarray) -> jax.Array:
         """Rows of this process onto its devices."""

@@ -3,6 +3,7 @@
 All of them run the same program on the same files. Process 0 leads: it writes what is written once.
 """
 
+import argparse
 import os
 import sys
 import threading
@@ -24,6 +25,37 @@ _ADVICE = (
     "Start all of them with the same --coordinator HOST:PORT and --num-processes, and each with "
     "its own --process-id; or under a scheduler with --distributed."
 )
+
+
+def add_process_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that say which processes train together."""
+    parser.add_argument("--distributed", action="store_true")
+    parser.add_argument("--coordinator")
+    parser.add_argument("--num-processes", type=int)
+    parser.add_argument("--process-id", type=int)
+    parser.add_argument("--local-device-ids", type=_integers)
+    parser.add_argument("--join-timeout", type=int, default=300)
+
+
+def join_by_flags(flags: argparse.Namespace) -> None:
+    """Wait for the other processes of the job, if the flags say that there are any.
+
+    Raises:
+        UserError: some of the flags are missing, or as `join_processes`.
+    """
+    names = ("--coordinator", "--num-processes", "--process-id")
+    values = (flags.coordinator, flags.num_processes, flags.process_id)
+    missing = [name for name, value in zip(names, values, strict=True) if value is None]
+    if 0 < len(missing) < len(names):
+        raise UserError(f"{', '.join(missing)}: missing; the three belong together")
+    if not missing or flags.distributed:
+        join_processes(*values, flags.local_device_ids, flags.join_timeout)
+    elif flags.local_device_ids is not None:
+        raise UserError("--local-device-ids: only together with --distributed or --coordinator")
+
+
+def _integers(text: str) -> list[int]:
+    return [int(word) for word in text.split(",")]
 
 
 def join_processes(

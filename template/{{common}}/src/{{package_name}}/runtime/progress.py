@@ -14,7 +14,7 @@ from ..training.state import TrainState
 from .processes import is_leader
 
 
-class _Console(Console):
+class QuietConsole(Console):
     """Goes quiet when nobody reads any more, as in `train.py | head`; training goes on.
 
     Of several processes only the leader talks.
@@ -29,7 +29,7 @@ class ProgressReport:
 
     def __init__(self, start_step: int, total_steps: int):
         """Report on the steps from `start_step` to `total_steps`."""
-        self._console = _Console(highlight=False, soft_wrap=True, quiet=not is_leader())
+        self._console = QuietConsole(highlight=False, soft_wrap=True, quiet=not is_leader())
         self._steps = start_step
         self._last_time: float | None = None  # the first chunk compiles: its speed says nothing
         self._bar = Progress(

@@ -23,9 +23,11 @@ from .feeding import open_feed
 from .figures import draw_figures
 from .plots import draw_curves
 from .processes import fetch, is_leader, largest, on_leader, say
+from .profiling import profile_steps
 from .progress import ProgressReport, describe
 from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
+from .startup import START
 from .tracking import MetricsLog, skipped_streak, summarise
 
 
@@ -44,11 +46,13 @@ def train(config: TrainConfig) -> None:
         TrainingError: the gradient is not finite any more, or a checkpoint could not be written.
             What was saved before is kept.
     """
+    START.mark("imports")
     check_run(config)
     on_leader(lambda: open_folder(config))
     mesh = open_mesh(config.mesh)
     held_out, key = load_split(config.data, "test"), root_key(config.seed)
     eval_data, key = place((held_out, key), mesh, PartitionSpec())
+    START.mark("data")
     traced = for_device(config)
     with (
         lock_folder(config.run_dir),
@@ -77,6 +81,10 @@ def train(config: TrainConfig) -> None:
             progress.say(f"{config.run_dir}: {describe(state, feed.size)}, from step {step}")
             for line in [*changes, *_notes(config)]:
                 progress.say(line)
+            if config.profile:
+                for line in profile_steps(state, feed, config):
+                    progress.say(line)
+            START.mark("init")
 
             signum = largest(stop.signum)
             while step < config.steps and not signum:
@@ -87,6 +95,9 @@ def train(config: TrainConfig) -> None:
 
                 # Log: the chunk's metrics come over in one transfer.
                 chunk = jax.device_get(chunk)
+                START.mark("steps")
+                for line in START.report(steps):
+                    progress.say(line)
                 metrics = summarise(chunk)
                 log.write(step, metrics | progress.chunk(step, metrics))
                 streak = skipped_streak(streak, chunk["skipped"])
