@@ -5,6 +5,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh, PartitionSpec
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, PyTree, Shaped
 
@@ -51,6 +52,37 @@ def per_example_gradients(
     """
     in_axes = (None, *(0 for _ in examples))
     return jax.vmap(jax.grad(loss), in_axes=in_axes)(params, *examples)
+
+
+def data_parallel_gradients(
+    loss: Callable[[PyTree, PyTree], Float[Array, ""]], mesh: Mesh, axis: str = "data"
+) -> Callable[[PyTree, PyTree], tuple[Float[Array, ""], PyTree]]:
+    """Loss and gradient of a batch that devices share, with the exchange between them written out.
+
+    It is what `jax.jit` makes of a divided batch by itself, for where that has to be seen or
+    changed. The mean over devices is taken of the loss, inside the derivative: the gradient of
+    parameters that every device holds is summed over devices already, and its mean would be taken
+    of equal sums.
+
+    Args:
+        loss: mean over a part of the batch, by parameters and part.
+        mesh: devices.
+        axis: axis of the mesh that divides the batch; parts are of equal size.
+
+    Returns:
+        A function of parameters and whole batch. What is random in `loss` should draw from a key
+        that is folded with `jax.lax.axis_index(axis)`, or every part draws the same.
+    """
+
+    def mean_loss(params: PyTree, part: PyTree) -> Float[Array, ""]:
+        return jax.lax.pmean(loss(params, part), axis)
+
+    return jax.shard_map(
+        jax.value_and_grad(mean_loss),
+        mesh=mesh,
+        in_specs=(PartitionSpec(), PartitionSpec(axis)),
+        out_specs=(PartitionSpec(), PartitionSpec()),
+    )
 
 
 def apply_if(condition: Bool[Array, ""], function: Callable[..., PyTree], x: PyTree) -> PyTree:
