@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
-from annotated_types import MinLen
+from annotated_types import Interval, MinLen
 
 from .core.checks import Fraction, NonNegativeInt, PositiveInt
 from .core.pytrees import register_configs
@@ -17,6 +17,9 @@ Widths = Annotated[
     tuple[PositiveInt, ...], MinLen(1), tyro.conf.arg(aliases=["--width"], metavar="INT...")
 ]
 BatchSize = Annotated[PositiveInt, tyro.conf.arg(aliases=["--batch-size"])]
+
+# In pixels; far beyond the size of an image all of it is gone.
+Shift = Annotated[int, Interval(ge=0, le=1024)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,7 @@ class DataConfig:
     eval_batch_size: PositiveInt = 512
     """Examples in an evaluation step; the result does not depend on it."""
 
-    max_shift: NonNegativeInt = 1
+    max_shift: Shift = 1
     """Augmentation: images are moved by up to so many pixels each way."""
 
     cutout: NonNegativeInt = 0

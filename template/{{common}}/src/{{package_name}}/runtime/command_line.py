@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+import jax
 import tyro
 
 from ..configs import TrainConfig
@@ -178,6 +179,12 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
         except TrainingError as error:
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            reason = str(error).splitlines()[0]
+            print(f"error: there is not enough memory: {reason}\n{_LESS_MEMORY}", file=sys.stderr)
+            sys.exit(1)
         except OSError as error:  # a full disk, a file where a folder should be
             print(f"error: {error}", file=sys.stderr)
             sys.exit(1)
@@ -186,6 +193,12 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
             sys.exit(130)
 
     return wrapped
+
+
+_LESS_MEMORY = (
+    "What helps: a smaller model or batch, --accumulate, --mesh.fsdp on several devices, and "
+    "--loader.stream True for large data. --dry-run says what takes how much."
+)
 
 
 class _StartParser(argparse.ArgumentParser):

@@ -172,6 +172,26 @@ def on_leader(action: Callable[[], T]) -> T | None:
     return result
 
 
+@contextmanager
+def ends_with_its_peers() -> Iterator[None]:
+    """End this process, with status 1 and a sentence, when another one of the job has gone.
+
+    At once: to leave in good order it would have to wait for the one that is gone.
+    """
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if jax.process_count() == 1:
+            raise
+        print(
+            f"error: the exchange with the other processes failed: {str(error).splitlines()[0]}\n"
+            "One of them has gone, most likely; the same command goes on from the last checkpoint.",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(1)
+
+
 def fetch(tree: PyTree) -> PyTree:
     """Arrays that are divided over processes, whole and on the host; every process has to ask."""
     if jax.process_count() == 1:

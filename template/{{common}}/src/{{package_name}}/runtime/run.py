@@ -22,7 +22,7 @@ from .evaluation import evaluate_params
 from .feeding import open_feed
 from .figures import draw_figures
 from .plots import draw_curves
-from .processes import fetch, is_leader, largest, on_leader, say
+from .processes import ends_with_its_peers, fetch, is_leader, largest, on_leader, say
 from .profiling import profile_steps
 from .progress import ProgressReport, describe
 from .run_folder import lock_folder, open_folder, write_config
@@ -77,6 +77,7 @@ def train(config: TrainConfig) -> None:
             open_feed(config, mesh, examples_seen, config.steps - step) as feed,
             MetricsLog(config.run_dir, step) as log,
             ProgressReport(step, config.steps) as progress,
+            ends_with_its_peers(),
         ):
             progress.say(f"{config.run_dir}: {describe(state, feed.size)}, from step {step}")
             for line in [*changes, *_notes(config)]:
