@@ -41,24 +41,31 @@ class MemberGroup:
             at_once: members that a device computes side by side. If not given, one on a CPU, where
                 more gain little, and as many as fit elsewhere.
         """
-        # All devices, even for fewer members: the program stays the same when some are dropped.
-        config, devices = configs[0], len(jax.devices())
-        each = -(-len(configs) // devices)
+        config, most = configs[0], -(-len(configs) // len(jax.devices()))
         self._size, self._seeds = len(configs), [config.seed for config in configs]
-        self._rows = np.minimum(np.arange(each * devices), self._size - 1)
+        self._stacked = stack_configs([for_device(config) for config in configs])
         self._batch_size = config.data.batch_size
-        self._mesh = member_mesh(devices)
-        stacked = stack_configs([for_device(config) for config in configs])
-        self._configs = self._place(stacked)
+        # All devices, even for fewer members: the program stays the same when some are dropped.
+        self._mesh = member_mesh(len(jax.devices()))
         self._data = place_shared(load_split(config.data, "train"), self._mesh)
         held_out = load_split(config.data, "test")
         batches = padded_batches(num_examples(held_out), config.data.eval_batch_size)
         self._held_out = place_shared((held_out, *map(jnp.asarray, batches)), self._mesh)
-        self._width = min(each, at_once or (1 if jax.default_backend() == "cpu" else each))
+        width = min(most, at_once or (1 if jax.default_backend() == "cpu" else most))
+        self._arrange(width)
         if not at_once:
-            self._width = fitting_width(
-                self._width, device_memory(), lambda width: self._bytes(config, chunk, width)
+            self._arrange(
+                fitting_width(
+                    width, device_memory(), lambda width: self._bytes(config, chunk, width)
+                )
             )
+
+    def _arrange(self, width: int) -> None:
+        """Compute so many members side by side, and as many on each device, or a multiple."""
+        even = width * self._mesh.size
+        rows = np.arange(-(-self._size // even) * even)
+        self._width, self._rows = width, np.minimum(rows, self._size - 1)
+        self._configs = self._place(self._stacked)
 
     def init(self) -> TrainState:
         """The states before the first step."""
@@ -112,6 +119,7 @@ class MemberGroup:
         return place_members(indices, self._mesh)
 
     def _bytes(self, config: TrainConfig, chunk: int, width: int) -> int:
+        self._arrange(width)
         states = stacked_shapes(config, len(self._rows))
         indices = np.zeros((len(self._rows), chunk, self._batch_size), np.int32)
         lowered = train_members.lower(states, self._data, indices, self._configs, width, self._mesh)
