@@ -28,9 +28,7 @@ def tagged_clone(folder: Path) -> dict[str, str]:
         try:
             tag_commit(folder, tag, commit)
         except subprocess.CalledProcessError as error:
-            raise LookupError(
-                f"commit {commit} of {tag} is not in this clone; try git fetch --unshallow"
-            ) from error
+            raise LookupError(f"commit {commit} of {tag} is not in this repository") from error
     return tags
 
 
@@ -46,7 +44,7 @@ def history(folder: Path) -> tuple[dict[str, str], str]:
     except LookupError as error:
         if _git(ROOT, "rev-parse", "--is-shallow-repository").strip() != "true":
             raise
-        return {}, f"this clone is shallow: {error}"
+        return {}, f"{error}, which is a shallow clone; try git fetch --unshallow"
 
 
 def stage_work_tree(repository: Path) -> None:
