@@ -300,8 +300,17 @@ def lowest(session: nox.Session, answers: list[str]) -> None:
     with scratch_folder() as folder:
         render(session, folder, *answers)
         with session.chdir(folder):
+            session.run("git", "init", "--quiet", external=True)
+            session.run("git", "add", "--all", external=True)
             uv(session, "sync", "--resolution", "lowest-direct")
-            check(session, *STYLE, ["basedpyright"], ["pytest", "--numprocesses", "2"])
+            check(
+                session,
+                *STYLE,
+                ["pre-commit", "run", "--all-files"],
+                ["nox", "--list"],
+                ["basedpyright"],
+                ["pytest", "--numprocesses", "2"],
+            )
 
 
 @nox.session

@@ -2,6 +2,8 @@
 
 import itertools
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,17 @@ def test_sessions_that_a_page_names_exist(page: str) -> None:
     named = re.findall(r"nox -s (\"[^\"]+\"|[\w.-]+)", text)
     assert named
     assert {name.strip('"') for name in named} <= known
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA GPU")
+def test_without_a_gpu_its_session_says_so(tmp_path: Path) -> None:
+    nox = [sys.executable, "-m", "nox", "--envdir", str(tmp_path), "--session", "gpu(mlp)"]
+    result = subprocess.run(nox, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 1
+    said = [line for line in result.stderr.splitlines() if "NVIDIA GPU" in line]
+    assert len(said) == 1
+    assert "This machine has no NVIDIA GPU, or its driver is not loaded" in said[0]
+    assert "Traceback" not in result.stderr
 
 
 def workflows() -> list[Path]:
