@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -92,6 +92,8 @@ PROJECT_ENV = {
 }
 
 STYLE = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+HOOKS = ["pre-commit", "run", "--all-files"]
+SUITE = ["pytest", "--numprocesses", "2"]
 INSTALLED = ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"]
 
 
@@ -138,6 +140,24 @@ def scratch_folder() -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="jax-template ä ") as folder:
         yield Path(folder).resolve()
+
+
+@contextmanager
+def installed(
+    session: nox.Session, *answers: str, inside: str = "", sync: Sequence[str] = ()
+) -> Iterator[None]:
+    """A project with these answers is rendered, under git and installed, and the current folder.
+
+    `inside` names a folder of the git repository that the project is then in.
+    """
+    with scratch_folder() as scratch:
+        render(session, scratch / inside, *answers)
+        with session.chdir(scratch):
+            session.run("git", "init", "--quiet", external=True)
+            session.run("git", "add", "--all", external=True)
+        with session.chdir(scratch / inside):
+            uv(session, "sync", *sync)
+            yield
 
 
 def refuse(message: str) -> None:
@@ -227,90 +247,49 @@ def update(session: nox.Session) -> None:
 @nox.parametrize("python, answers", ROWS)
 def options(session: nox.Session, answers: list[str]) -> None:
     """A project with these options installs, and passes its checks and the tests of the options."""
-    with scratch_folder() as scratch:
-        # A part of a larger repository.
-        session.run("git", "init", "--quiet", str(scratch), external=True)
-        project = scratch / "part of it"
-        render(session, project, *answers)
-        with session.chdir(project):
-            uv(session, "sync")
-            # What the options bring; `variants` checks the types of all else.
-            brought = [
-                *Path("tests").glob("test_tracker.py"),
-                *Path("tests").glob("test_launch.py"),
-            ]
-            tests = [*map(str, brought), "tests/test_metrics_log.py", "tests/test_architecture.py"]
-            check(
-                session,
-                *STYLE,
-                ["basedpyright", "src/my_jax_project/runtime/tracker.py", *tests],
-                INSTALLED,
-                ["pytest", *tests],
-                ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
-            )
+    with installed(session, *answers, inside="part of a larger repository"):
+        # What the options bring; `variants` checks the types of all else.
+        brought = [*Path("tests").glob("test_tracker.py"), *Path("tests").glob("test_launch.py")]
+        tests = [*map(str, brought), "tests/test_metrics_log.py", "tests/test_architecture.py"]
+        check(
+            session,
+            *STYLE,
+            ["basedpyright", "src/my_jax_project/runtime/tracker.py", *tests],
+            INSTALLED,
+            ["pytest", *tests],
+            ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
+        )
 
 
 @nox.session
 @nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
 def variants(session: nox.Session, model: str) -> None:
     """A project of this model installs from its own metadata and passes its own checks."""
-    with scratch_folder() as folder:
-        render(session, folder, f"model={model}")
-        with session.chdir(folder):
-            session.run("git", "init", "--quiet", external=True)
-            session.run("git", "add", "--all", external=True)
-            uv(session, "sync")
-            check(
-                session,
-                *STYLE,
-                ["pre-commit", "run", "--all-files"],
-                ["basedpyright"],
-                INSTALLED,
-                ["pytest", "--numprocesses", "2"],
-            )
+    with installed(session, f"model={model}"):
+        check(session, *STYLE, HOOKS, ["basedpyright"], INSTALLED, SUITE)
 
 
 @nox.session
 def faults(session: nox.Session) -> None:
     """A project's own checks fail on bad style, a wrong type, a reused key, a conflict marker."""
-    with scratch_folder() as folder:
-        render(session, folder)
-        with session.chdir(folder):
-            session.run("git", "init", "--quiet", external=True)
-            uv(session, "sync")
-            check(session, ["python", str(ROOT / "tools" / "planted_faults.py")])
+    with installed(session):
+        check(session, ["python", str(ROOT / "tools" / "planted_faults.py")])
 
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
     """A project passes its tests on this Python; -- [key=value ...] for other answers."""
     # The text of the language model comes with Python, and differs.
-    answers = session.posargs or ["model=transformer"]
-    with scratch_folder() as folder:
-        render(session, folder, *answers)
-        with session.chdir(folder):
-            uv(session, "sync")
-            check(session, ["basedpyright"], ["pytest", "--numprocesses", "2"])
+    with installed(session, *(session.posargs or ["model=transformer"])):
+        check(session, ["basedpyright"], SUITE)
 
 
 @nox.session(python=PYTHONS[0])
 @nox.parametrize("answers", [nox.param(answers, id=name) for name, answers in LOWEST.items()])
 def lowest(session: nox.Session, answers: list[str]) -> None:
     """A project passes its checks with the lowest versions that it allows of what it names."""
-    with scratch_folder() as folder:
-        render(session, folder, *answers)
-        with session.chdir(folder):
-            session.run("git", "init", "--quiet", external=True)
-            session.run("git", "add", "--all", external=True)
-            uv(session, "sync", "--resolution", "lowest-direct")
-            check(
-                session,
-                *STYLE,
-                ["pre-commit", "run", "--all-files"],
-                ["nox", "--list"],
-                ["basedpyright"],
-                ["pytest", "--numprocesses", "2"],
-            )
+    with installed(session, *answers, sync=["--resolution", "lowest-direct"]):
+        check(session, *STYLE, HOOKS, ["nox", "--list"], ["basedpyright"], SUITE)
 
 
 @nox.session
