@@ -7,26 +7,67 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import nox
 from nox.virtualenv import find_uv
 
-# Together they have each tracker and launcher that brings code of its own.
-OPTIONS = {
-    "tensorboard-slurm": ["tracker=tensorboard", "launcher=slurm", "ci=gitlab"],
-    "wandb-skypilot": ["tracker=wandb", "launcher=skypilot", "devcontainer=yes", "ci=none"],
-}
-
+PYTHONS = ["3.11", "3.12", "3.13"]
 MODELS = ["mlp", "cnn", "transformer", "diffusion"]
+
+# Each two answers to two questions are in one row, and each licence, which is text alone, in some
+# row. The first two, which plain `nox` runs, have all trackers and launchers that bring code.
+QUESTIONS = "model tracker launcher ci devcontainer python_version license"
+OPTIONS = [
+    "mlp tensorboard slurm gitlab no 3.11 Apache-2.0",
+    "mlp wandb skypilot none yes 3.11 Proprietary",
+    "transformer none none github yes 3.12 BSD-3-Clause",
+    "diffusion none skypilot none no 3.13 MIT",
+    "cnn wandb slurm gitlab yes 3.13 MIT",
+    "cnn tensorboard none none no 3.12 Apache-2.0",
+    "diffusion wandb slurm github no 3.12 Proprietary",
+    "transformer tensorboard skypilot github no 3.13 MIT",
+    "diffusion tensorboard none gitlab yes 3.11 BSD-3-Clause",
+    "transformer none slurm none no 3.11 Apache-2.0",
+    "mlp none skypilot gitlab yes 3.12 MIT",
+    "cnn none skypilot github no 3.11 BSD-3-Clause",
+    "mlp wandb none github yes 3.13 Apache-2.0",
+    "transformer wandb none gitlab no 3.13 Proprietary",
+]
+
+# What these do not depend on is in no project.
+LOWEST = {
+    "mlp-tensorboard": ["model=mlp", "tracker=tensorboard"],
+    "transformer-wandb": ["model=transformer", "tracker=wandb"],
+}
 
 ROOT = Path(__file__).parent
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
 
+
+def option_rows() -> list:
+    """The rows of OPTIONS, each with the Python that its project asks for at least."""
+    params = []
+    for line in OPTIONS:
+        row = dict(zip(QUESTIONS.split(), line.split(), strict=True))
+        name = "-".join([row["model"], row["tracker"], row["launcher"]])
+        # Any Python that can run nox is new enough for the lowest.
+        python = None if row["python_version"] == PYTHONS[0] else row["python_version"]
+        answers = [f"{question}={answer}" for question, answer in row.items()]
+        params.append(nox.param(python, answers, id=name))
+    return params
+
+
+ROWS = option_rows()
+
 nox.needs_version = ">=2025.5.1"
-nox.options.sessions = ["lint", "tests", "update", "options", "variants"]
+nox.options.sessions = [
+    *("lint", "tests", "update"),
+    *(f"options({row.id})" for row in ROWS[:2]),
+    "variants",
+]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -41,16 +82,19 @@ if "PYENV_ROOT" in os.environ:
     found = sorted(Path(os.environ["PYENV_ROOT"]).glob("versions/3.1[1-9]*/bin"))
     os.environ["PATH"] = os.pathsep.join([*map(str, found), os.environ["PATH"]])
 
-# A project is installed into its own .venv by its own metadata, with the Python that runs nox,
-# whatever environment is active around it.
+# A project is installed into its own .venv by its own metadata, whatever environment is active.
 PROJECT_ENV = {
     "VIRTUAL_ENV": None,
     "CONDA_PREFIX": None,
     "PYTHONPATH": None,
     "UV_PROJECT_ENVIRONMENT": None,
-    "UV_PYTHON": sys.executable,
     "UV_PYTHON_DOWNLOADS": "never",
 }
+
+STYLE = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+HOOKS = ["pre-commit", "run", "--all-files"]
+SUITE = ["pytest", "--numprocesses", "2"]
+INSTALLED = ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"]
 
 
 def install(session: nox.Session, group: str) -> None:
@@ -58,13 +102,23 @@ def install(session: nox.Session, group: str) -> None:
 
 
 def uv(session: nox.Session, *args: str) -> None:
-    """Run uv in the current folder, also where it came with `nox[uv]` and is not on PATH."""
+    """Run uv in the current folder, also where it came with `nox[uv]` and is not on PATH.
+
+    The project gets the Python of the session.
+    """
     available, path, _ = find_uv()
     if not available:
         session.error(
             "uv is missing: install it into the environment of nox, pip install 'nox[uv]'"
         )
-    session.run(path, *args, env=PROJECT_ENV, external=True)
+    python = {"UV_PYTHON": str(Path(session.bin, "python"))}
+    session.run(path, *args, env=PROJECT_ENV | python, external=True)
+
+
+def check(session: nox.Session, *commands: list[str]) -> None:
+    """Run commands in the environment of the project in the current folder."""
+    for command in commands:
+        uv(session, "run", "--no-sync", *command)
 
 
 def pytest(session: nox.Session, marked: str) -> None:
@@ -80,9 +134,30 @@ def render(session: nox.Session, folder: Path, *answers: str) -> None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder outside .nox, below which ruff obeys nox's .gitignore and passes without a look."""
-    with tempfile.TemporaryDirectory(prefix="jax-template-") as folder:
+    """A folder with a blank and a letter that is not ASCII in its name.
+
+    It is outside .nox, below which ruff obeys nox's .gitignore and passes without a look.
+    """
+    with tempfile.TemporaryDirectory(prefix="jax-template ä ") as folder:
         yield Path(folder).resolve()
+
+
+@contextmanager
+def installed(
+    session: nox.Session, *answers: str, inside: str = "", sync: Sequence[str] = ()
+) -> Iterator[None]:
+    """A project with these answers is rendered, under git and installed, and the current folder.
+
+    `inside` names a folder of the git repository that the project is then in.
+    """
+    with scratch_folder() as scratch:
+        render(session, scratch / inside, *answers)
+        with session.chdir(scratch):
+            session.run("git", "init", "--quiet", external=True)
+            session.run("git", "add", "--all", external=True)
+        with session.chdir(scratch / inside):
+            uv(session, "sync", *sync)
+            yield
 
 
 def refuse(message: str) -> None:
@@ -147,49 +222,88 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def update(session: nox.Session) -> None:
-    """Updates from each release keep a user's edits, and answers can change; -- [pytest args]."""
+    """Updates from each release keep a user's edits and pass the checks; -- [pytest args]."""
     install(session, "tests")
     pytest(session, "update")
+    if session.posargs:
+        return
+    with scratch_folder() as scratch:
+        project = scratch / "project"
+        session.run("python", str(ROOT / "tools" / "updated_project.py"), str(project))
+        if not project.exists():  # the tool has said why
+            return
+        with session.chdir(project):
+            uv(session, "sync")
+            check(
+                session,
+                *STYLE,
+                ["basedpyright"],
+                ["pytest", "tests/test_own.py", "tests/test_architecture.py"],
+                ["python", "scripts/train.py", "--preset", "own"],
+            )
 
 
 @nox.session
-@nox.parametrize("row", [nox.param(row, id=row) for row in OPTIONS])
-def options(session: nox.Session, row: str) -> None:
+@nox.parametrize("python, answers", ROWS)
+def options(session: nox.Session, answers: list[str]) -> None:
     """A project with these options installs, and passes its checks and the tests of the options."""
-    with scratch_folder() as folder:
-        render(session, folder, *OPTIONS[row])
-        with session.chdir(folder):
-            uv(session, "sync")
-            for check in (
-                ["ruff", "check", "."],
-                ["basedpyright"],
-                ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"],
-                ["pytest", "tests/test_tracker.py", "tests/test_launch.py"],
-                ["pytest", "tests/test_metrics_log.py", "tests/test_architecture.py"],
-                ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
-            ):
-                uv(session, "run", "--no-sync", *check)
+    with installed(session, *answers, inside="part of a larger repository"):
+        # What the options bring; `variants` checks the types of all else.
+        brought = [*Path("tests").glob("test_tracker.py"), *Path("tests").glob("test_launch.py")]
+        tests = [*map(str, brought), "tests/test_metrics_log.py", "tests/test_architecture.py"]
+        check(
+            session,
+            *STYLE,
+            ["basedpyright", "src/my_jax_project/runtime/tracker.py", *tests],
+            INSTALLED,
+            ["pytest", *tests],
+            ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
+        )
 
 
 @nox.session
 @nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
 def variants(session: nox.Session, model: str) -> None:
     """A project of this model installs from its own metadata and passes its own checks."""
+    with installed(session, f"model={model}"):
+        check(session, *STYLE, HOOKS, ["basedpyright"], INSTALLED, SUITE)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """A project's own checks fail on bad style, a wrong type, a reused key, a conflict marker."""
+    with installed(session):
+        check(session, ["python", str(ROOT / "tools" / "planted_faults.py")])
+
+
+@nox.session(python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """A project passes its tests on this Python; -- [key=value ...] for other answers."""
+    # The text of the language model comes with Python, and differs.
+    with installed(session, *(session.posargs or ["model=transformer"])):
+        check(session, ["basedpyright"], SUITE)
+
+
+@nox.session(python=PYTHONS[0])
+@nox.parametrize("answers", [nox.param(answers, id=name) for name, answers in LOWEST.items()])
+def lowest(session: nox.Session, answers: list[str]) -> None:
+    """A project passes its checks with the lowest versions that it allows of what it names."""
+    with installed(session, *answers, sync=["--resolution", "lowest-direct"]):
+        check(session, *STYLE, HOOKS, ["nox", "--list"], ["basedpyright"], SUITE)
+
+
+@nox.session
+@nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
+def gpu(session: nox.Session, model: str) -> None:
+    """A project of this model passes its tests and trains on an NVIDIA GPU; -- [cuda12]."""
+    # Asked before anything is installed, as the project's own session does.
+    if not (Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()):
+        session.error("This machine has no NVIDIA GPU, or its driver is not loaded")
     with scratch_folder() as folder:
         render(session, folder, f"model={model}")
         with session.chdir(folder):
-            session.run("git", "init", "--quiet", external=True)
-            session.run("git", "add", "--all", external=True)
-            uv(session, "sync")
-            for check in (
-                ["ruff", "check", "."],
-                ["ruff", "format", "--check", "."],
-                ["pre-commit", "run", "--all-files"],
-                ["basedpyright"],
-                ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"],
-                ["pytest", "--numprocesses", "2"],
-            ):
-                uv(session, "run", "--no-sync", *check)
+            nox_here = [sys.executable, "-m", "nox", "--session", "gpu", "--", *session.posargs]
+            session.run(*nox_here, external=True)
 
 
 @nox.session

@@ -113,3 +113,9 @@ def free_text(**answers: Any) -> dict[str, str]:
             name = path.removesuffix(".jinja") or ANSWERS
             files[name] = environment().get_template(source).render(values)
     return files
+
+
+def one(path: str, **answers: Any) -> str:
+    """The text of one file that every project has, not kept for later."""
+    source = f"template/{{{{common}}}}/{path}.jinja"
+    return environment().get_template(source).render(context(answers))

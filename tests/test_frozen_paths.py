@@ -12,7 +12,7 @@ from conftest import ROOT, git
 from projects import render_tag
 from questions import closed, rows
 from release import unreleased_entry
-from releases import stage_work_tree, tag_commit, tagged_clone
+from releases import history, stage_work_tree, tag_commit
 
 OWNERSHIP = (ROOT / "docs" / "ownership.md").read_text(encoding="utf-8")
 WORK_TREE = "v999.0.0"
@@ -39,7 +39,10 @@ def owners(page: str) -> dict[str, str]:
 def test_paths_of_the_last_release_are_still_there(tmp_path: Path) -> None:
     """Before the first release, the newest commit stands in for it."""
     template = tmp_path / "template"
-    last = list(tagged_clone(template))[-1]
+    tags, missing = history(template)
+    if missing:
+        pytest.skip(missing)
+    last = list(tags)[-1]
     questions = closed(yaml.safe_load(git(template, "show", f"{last}:copier.yml")))
     stage_work_tree(template)
     git(template, "commit", "--quiet", "--allow-empty", "--message", "work tree")

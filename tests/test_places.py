@@ -7,6 +7,8 @@ from pathlib import Path
 
 import checks
 import pytest
+from conftest import git
+from projects import commit, write
 
 # What a connection would go through: a port at which nothing listens.
 NO_NETWORK = dict.fromkeys(["http_proxy", "https_proxy", "all_proxy"], "http://127.0.0.1:9")
@@ -39,6 +41,19 @@ def test_folder_may_have_any_name(snapshot: Path, tmp_path: Path, target: str) -
     assert Path(where.stdout.strip()) == (tmp_path / target).resolve()
     assert "pyproject.toml" in checks.relative(tmp_path / target)
     assert list(checks.unreadable(tmp_path / target)) == []
+
+
+def test_folder_may_be_part_of_a_larger_repository(snapshot: Path, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    write(tmp_path, {"README.md": "# All of ours\n", ".gitignore": "*.log\n"})
+    commit(tmp_path)
+    copy(snapshot, "parts/one", tmp_path)
+    assert git(tmp_path, "status", "--porcelain", "--untracked-files=normal") == "?? parts/\n"
+    git(tmp_path, "add", "--all")
+    listed = git(tmp_path, "ls-files", "parts/one").splitlines()
+    assert {name.removeprefix("parts/one/") for name in listed} == checks.relative(
+        tmp_path / "parts" / "one"
+    )
 
 
 def test_git_is_not_needed(snapshot: Path, tmp_path: Path) -> None:

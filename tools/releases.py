@@ -20,7 +20,7 @@ def tagged_clone(folder: Path) -> dict[str, str]:
     first release, the newest commit stands in for one.
 
     Raises:
-        LookupError: a released commit is not here, as in a clone made with `--depth`.
+        LookupError: a released commit is not here.
     """
     tags = {f"v{version}": commit for version, commit in releases().items()} or {"v0.0.1": "HEAD"}
     _git(ROOT, "clone", "--quiet", "--no-tags", str(ROOT), str(folder))
@@ -28,10 +28,23 @@ def tagged_clone(folder: Path) -> dict[str, str]:
         try:
             tag_commit(folder, tag, commit)
         except subprocess.CalledProcessError as error:
-            raise LookupError(
-                f"commit {commit} of {tag} is not in this clone; try git fetch --unshallow"
-            ) from error
+            raise LookupError(f"commit {commit} of {tag} is not in this repository") from error
     return tags
+
+
+def history(folder: Path) -> tuple[dict[str, str], str]:
+    """As `tagged_clone`, and why there is none if this repository is a shallow clone.
+
+    Returns:
+        Tag to commit and "", or no tags and a sentence. In a whole clone a released commit that is
+        missing is a fault, and raised.
+    """
+    try:
+        return tagged_clone(folder), ""
+    except LookupError as error:
+        if _git(ROOT, "rev-parse", "--is-shallow-repository").strip() != "true":
+            raise
+        return {}, f"{error}, which is a shallow clone; try git fetch --unshallow"
 
 
 def stage_work_tree(repository: Path) -> None:

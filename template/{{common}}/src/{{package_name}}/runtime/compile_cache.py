@@ -17,8 +17,6 @@ _SETTINGS = {
     # By default JAX keeps only what took a second to compile, which is next to nothing on a CPU.
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
-    # What was used longest ago goes first.
-    "jax_compilation_cache_max_size": 2 * 2**30,
 }
 
 
@@ -47,6 +45,9 @@ def cache_settings(environ: Mapping[str, str]) -> dict[str, Any]:
         if not os.access(folder, os.W_OK):
             return {}
         settings["jax_compilation_cache_dir"] = str(folder)
+        # What was used longest ago goes first. JAX fails to write into a folder with a limit where
+        # something was written without one, so this is for no other folder.
+        settings["jax_compilation_cache_max_size"] = 2 * 2**30
     return {name: value for name, value in settings.items() if name.upper() not in environ}
 
 
