@@ -16,7 +16,7 @@ CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
 QUESTIONS = asked(CONFIG)
 ROWS = ["tensorboard-slurm", "wandb-skypilot"]
 MODELS = list(CONFIG["model"]["choices"].values())
-SESSIONS = ["demo", "lint", "options", "release", "tests", "update", "variants"]
+SESSIONS = ["bench", "demo", "lint", "options", "release", "tests", "update", "variants"]
 ONE_LINE = "python3 -m venv .venv && .venv/bin/pip install -q 'nox[uv]' && .venv/bin/nox"
 
 

@@ -1,0 +1,66 @@
+"""How much of a run's time the host takes, with everything that `runtime/run.py` does."""
+
+import contextlib
+import io
+import tempfile
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .project import Project
+
+
+def host_share(project: Project, steps: int, chunks: int) -> dict[str, float]:
+    """The share of a run's wall time in which the host does not wait for the compiled chunk.
+
+    The project's own `train` runs, with logging and progress, in chunks of `steps`; nothing is
+    evaluated or saved between them. A chunk counts as device time from when its call returns until
+    its results are there. Work that the host and the device do at once is counted for the host.
+    The first chunk compiles, and is left out.
+    """
+    run: Any = project.module("runtime.run")
+    stamps: list[tuple[float, float, float]] = []
+    usual = run.train_chunk
+
+    def timed(*args: Any) -> Any:
+        start = time.perf_counter()
+        results = usual(*args)
+        returned = time.perf_counter()
+        jax.block_until_ready(results)
+        stamps.append((start, returned, time.perf_counter()))
+        return results
+
+    total = steps * (chunks + 1)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        config = replace(
+            project.config,
+            run_dir=Path(folder, "run"),
+            steps=total,
+            log_every=steps,
+            eval_every=total,
+            save_every=total,
+        )
+        figures = {name: getattr(run, name) for name in ("draw_curves", "draw_figures")}
+        replaced = {"train_chunk": timed, **dict.fromkeys(figures, lambda *args: None)}
+        try:
+            for name, function in replaced.items():
+                setattr(run, name, function)
+            run.train(config)
+        finally:
+            for name, function in {"train_chunk": usual, **figures}.items():
+                setattr(run, name, function)
+
+    # From the start of one chunk to that of the next is one turn of the loop.
+    pairs = list(pairwise(stamps[1:]))
+    walls = [after[0] - before[0] for before, after in pairs]
+    hosts = [wall - (s[2] - s[1]) for wall, (s, _) in zip(walls, pairs, strict=True)]
+    shares = sorted(host / wall for host, wall in zip(hosts, walls, strict=True))
+    return {
+        "share": shares[len(shares) // 2],
+        "host_ms_a_chunk": 1000 * sorted(hosts)[len(hosts) // 2],
+        "dispatch_ms": 1000 * sorted(s[1] - s[0] for s in stamps[1:])[len(stamps) // 2],
+    }

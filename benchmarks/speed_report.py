@@ -1,0 +1,133 @@
+"""The benchmark's tables and picture."""
+
+import datetime
+import os
+import platform
+import statistics
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from comparison import cure, markdown, ratio
+from measured import CURES, LABELS, PROJECT, Measured, goals
+
+MEGABYTE = 2**20
+LIBRARIES = ("jax", "equinox", "optax", "flax", "torch")
+WAYS = {
+    "donated": "the state donated",
+    "kept": "the state not donated",
+    "100 steps": "chunks of 100",
+    "accumulate": "a batch in 4 parts",
+    "remat": "activations computed again",
+    "remat, accumulate": "both",
+}
+
+
+def machine() -> str:
+    """One line: when, on what, with which versions, and how busy it was at the start."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        models = [x for x in info.read_text().splitlines() if x.startswith("model name")]
+        name = models[0].partition(":")[2].strip() if models else name
+    versions = []
+    for library in LIBRARIES:
+        try:
+            versions.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            versions.append(f"no {library}")
+    load = f"load {os.getloadavg()[0]:.1f} before the start" if hasattr(os, "getloadavg") else ""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    python = f"Python {platform.python_version()}"
+    today = datetime.date.today().isoformat()
+    return ", ".join([today, f"{cores} cores of {name}", load, python, *versions])
+
+
+def report(machine: str, found: list[Measured]) -> str:
+    """Everything, as Markdown."""
+    parts = [f"{machine}.", *(table(m) for m in found)]
+    parts.append("### What each cure is worth\n\n" + "\n".join(cure_lines(found)))
+    parts.append(own_lines(found))
+    lines = [f"- {goal}" for goal in goals(found)]
+    return "\n\n".join([*parts, "### Goals\n\n" + "\n".join(lines)])
+
+
+def table(m: Measured) -> str:
+    """Times of one model in one precision, the fastest first."""
+    ratios = m.ratios()
+    rows = []
+    for name in sorted(m.times, key=lambda n: 0.0 if n == PROJECT else ratios[n].median):
+        seconds = statistics.median(m.times[name])
+        base_cpu = m.cpu[PROJECT]
+        rows.append(
+            [
+                LABELS[name],
+                f"{1000 * seconds:.2f}",
+                "1" if name == PROJECT else str(ratios[name]),
+                "1" if name == PROJECT else f"{ratio(m.cpu[name], base_cpu).median:.2f}",
+                f"{100 * m.flops / seconds / m.best_flops:.0f} %",
+            ]
+        )
+    header = ["", "ms a step", "time, project = 1", "CPU time", "of the best product"]
+    rounds = len(m.times[PROJECT])
+    notes = [
+        f"{rounds} rounds. A step has {m.flops / 1e9:.2f} GFLOP; the best product of matrices "
+        f"reached {m.best_flops / 1e9:.0f} GFLOP/s.",
+        f"First losses agree to {max(m.apart.values()):.0e}.",
+    ]
+    if m.left_out:
+        notes.append(f"{m.left_out}: not measured.")
+    return f"### {m.model}, {m.dtype}\n\n{markdown(header, rows)}\n\n{' '.join(notes)}"
+
+
+def cure_lines(found: list[Measured]) -> list[str]:
+    """One line for each cure that was measured."""
+    return [
+        f"- {m.model}: {cure(title, m.cure(name))}."
+        for m in found
+        for name, title in CURES[m.model].items()
+        if name in m.cures
+    ]
+
+
+def own_lines(found: list[Measured]) -> str:
+    """Memory, chunks and the host."""
+    lines = []
+    for m in found:
+        ways = [
+            f"{title} {m.memory[k] / MEGABYTE:.1f}" for k, title in WAYS.items() if k in m.memory
+        ]
+        torch = m.memory.get("torch")
+        grown = "" if torch is None else f"; PyTorch's process grew by {torch / MEGABYTE:.0f}"
+        lines.append(f"- {m.model}, {m.dtype}, MiB of a chunk's program: {', '.join(ways)}{grown}.")
+    for m in found:
+        if m.chunks:
+            slower = ratio(m.chunks["10"], m.chunks["100"])
+            lines.append(f"- {m.model}: a step in chunks of 10 takes {slower} of one in 100.")
+        for steps, host in m.host.items():
+            lines.append(
+                f"- {m.model}: in chunks of {steps} the host takes {100 * host['share']:.2f} % of "
+                f"a run: {host['host_ms_a_chunk']:.2f} ms a chunk, of which starting it takes "
+                f"{host['dispatch_ms']:.2f}."
+            )
+    return "### Memory, chunks and the host\n\n" + "\n".join(lines)
+
+
+def picture(found: list[Measured], path: Path) -> None:
+    """Ratios as bars, one panel a model and precision; the smallest to the largest as a line."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(found), 3.6), layout="constrained")
+    for axes, m in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
+        ratios = m.ratios()
+        names = sorted(ratios, key=lambda name: ratios[name].median, reverse=True)
+        medians = [ratios[name].median for name in names]
+        spans = [
+            [ratios[n].median - ratios[n].smallest for n in names],
+            [ratios[n].largest - ratios[n].median for n in names],
+        ]
+        axes.barh([LABELS[n].replace("`", "") for n in names], medians, xerr=spans, color="#8da0cb")
+        axes.axvline(1.0, color="#d62728")
+        axes.set_title(f"{m.model}, {m.dtype}")
+        axes.set_xlabel("time of a step, this project = 1")
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=110)
