@@ -5,7 +5,8 @@
 
 Every contender starts from the same parameters and sees the same batches, and their first losses
 must agree. Then they take turns, round by round. Each library has processes of its own. What came
-out goes to build/bench: the tables as report.md, all numbers as report.json, and a picture.
+out goes to build/bench: the tables as report.md, all numbers as report.json, and a picture. With
+`--write` tables and picture also go into docs/speed.md, in the place of those of an earlier run.
 """
 
 import argparse
@@ -20,7 +21,8 @@ from comparison import disagreement
 from contenders.turns import Contender, Worker, take_turns
 from measured import CURES, LABELS, PROJECT, Measured
 
-OUT = Path(__file__).resolve().parents[1] / "build" / "bench"
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "build" / "bench"
 TORCH = ("torch", "torch tuned", "torch compiled")
 # Left out of a quick run: they take long to compile, or are not the best of their library.
 SLOW = ("jit", "nnx.jit", "torch", "torch compiled")
@@ -123,6 +125,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="float32, few rounds, fewer peers")
     parser.add_argument("--rounds", type=int, help="turns of each contender")
     parser.add_argument("--out", type=Path, default=OUT, help="a folder for report and picture")
+    parser.add_argument("--write", action="store_true", help="put the results into docs/speed.md")
     parser.add_argument("--models", nargs="+", choices=list(CURES), default=list(CURES))
     options = parser.parse_args()
     options.rounds = options.rounds or (3 if options.quick else 7)
@@ -138,6 +141,10 @@ def main() -> int:
     text = speed_report.report(machine, found)
     (options.out / "report.md").write_text(text + "\n", encoding="utf-8")
     speed_report.picture(found, options.out / "speed.png")
+    if options.write:
+        page = ROOT / "docs" / "speed.md"
+        page.write_text(speed_report.inserted(page.read_text(encoding="utf-8"), text), "utf-8")
+        speed_report.picture(found, ROOT / "docs" / "images" / "speed.png")
     print(text)
     say(f"\nwritten to {options.out}")
     return 0

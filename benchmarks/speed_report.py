@@ -11,6 +11,8 @@ from comparison import cure, markdown, ratio
 from measured import CURES, LABELS, PROJECT, Measured, goals
 
 MEGABYTE = 2**20
+BEGIN = "<!-- what `nox -s bench -- --write` writes begins here -->"
+END = "<!-- and ends here -->"
 LIBRARIES = ("jax", "equinox", "optax", "flax", "torch")
 WAYS = {
     "donated": "the state donated",
@@ -49,6 +51,19 @@ def report(machine: str, found: list[Measured]) -> str:
     parts.append(own_lines(found))
     lines = [f"- {goal}" for goal in goals(found)]
     return "\n\n".join([*parts, "### Goals\n\n" + "\n".join(lines)])
+
+
+def inserted(page: str, report: str) -> str:
+    """A page with a report in the place of the one between its two marks.
+
+    Raises:
+        ValueError: the page does not have the marks.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"the page needs the lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{report}\n\n{END}{after}"
 
 
 def table(m: Measured) -> str:

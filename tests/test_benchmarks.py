@@ -125,6 +125,15 @@ def test_the_report_shows_ratios_and_the_share_of_the_best_product() -> None:
     )
 
 
+def test_a_report_takes_the_place_of_the_last_one() -> None:
+    page = f"top\n{speed_report.BEGIN}\nold\n{speed_report.END}\nbottom\n"
+    once = speed_report.inserted(page, "new")
+    assert once == f"top\n{speed_report.BEGIN}\n\nnew\n\n{speed_report.END}\nbottom\n"
+    assert speed_report.inserted(once, "new") == once
+    with pytest.raises(ValueError, match="needs the lines"):
+        speed_report.inserted("a page without marks", "new")
+
+
 def test_contenders_take_turns_forwards_and_backwards() -> None:
     order = []
 
