@@ -32,6 +32,11 @@ def ratio(times: Sequence[float], base: Sequence[float]) -> Ratio:
     return Ratio(statistics.median(quotients), min(quotients), max(quotients))
 
 
+def median(found: Ratio) -> float:
+    """To sort by."""
+    return found.median
+
+
 @dataclass(frozen=True)
 class Goal:
     """A bound that was set before anything was measured."""

@@ -16,7 +16,8 @@ LABELS = {
     "torch tuned": "PyTorch, fused optimizer, channels last",
     "torch compiled": "PyTorch, the same, compiled",
 }
-IDIOMS = ("equinox", "linen", "nnx.jit", "nnx.cached_partial")
+FLAX = ("linen", "nnx.jit", "nnx.cached_partial")
+IDIOMS = ("equinox", *FLAX)
 TORCH = ("torch", "torch tuned", "torch compiled")
 CURES = {
     "mlp": {"stepwise": "The compiled chunk of steps"},

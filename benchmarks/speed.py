@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "build" / "bench"
 TORCH = ("torch", "torch tuned", "torch compiled")
 # Left out of a quick run: they take long to compile, or are not the best of their library.
-SLOW = ("jit", "nnx.jit", "torch", "torch compiled")
+SLOW = ("jit", "linen", "nnx.jit", "torch", "torch compiled")
 TOLERANCE = {"float32": 1e-4, "bfloat16": 2e-2}
 CHECKED_STEPS = 5
 
@@ -72,7 +72,8 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
         fastest = min(min(c.times) for c in products.values())
         found.best_flops = jax.ask("matmul flops")["flops"] / fastest
         found.flops = jax.ask("flops")["flops"]
-        found.memory = jax.ask("memory")
+        if model == "mlp" or not options.quick:
+            found.memory = jax.ask("memory")
         if "torch" in workers:
             found.memory["torch"] = workers["torch"].ask("growth")["bytes"]
         if dtype == "float32":
@@ -96,9 +97,8 @@ def own_ways(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
     """The project alone: each cure against the plain form, chunks of 10 and 100, the host."""
     model = found.model
     say(f"{model}: the project's own ways")
-    for name in CURES[model]:
-        if options.quick and name == "convolution":
-            continue  # a plain convolution in a loop takes minutes
+    # Each is a program to compile, and a plain convolution in a loop takes minutes.
+    for name in CURES[model] if model == "mlp" or not options.quick else ():
         few = name == "convolution"
         pair = {
             "with": Contender(jax, PROJECT, 2 if few else 10, calls=5 if model == "mlp" else 1),
@@ -115,7 +115,8 @@ def own_ways(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
         take_turns(pair, options.rounds if model == "mlp" else 3)
         found.chunks = {key: contender.times for key, contender in pair.items()}
     # 50 steps is what a project has by default.
-    for steps in (10, 50) if model == "mlp" else (10,):
+    lengths = (10, 50) if model == "mlp" else (5,) if options.quick else (10,)
+    for steps in lengths:
         found.host[f"{steps}"] = jax.ask("host", arguments=[steps, 4 if options.quick else 8])
 
 
@@ -142,8 +143,10 @@ def main() -> int:
     (options.out / "report.md").write_text(text + "\n", encoding="utf-8")
     speed_report.picture(found, options.out / "speed.png")
     if options.write:
-        page = ROOT / "docs" / "speed.md"
-        page.write_text(speed_report.inserted(page.read_text(encoding="utf-8"), text), "utf-8")
+        pages = {"docs/speed.md": text, "README.md": speed_report.short(machine, found)}
+        for name, part in pages.items():
+            page = ROOT / name
+            page.write_text(speed_report.inserted(page.read_text("utf-8"), part), "utf-8")
         speed_report.picture(found, ROOT / "docs" / "images" / "speed.png")
     print(text)
     say(f"\nwritten to {options.out}")

@@ -7,8 +7,8 @@ import statistics
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from comparison import cure, markdown, ratio
-from measured import CURES, LABELS, PROJECT, Measured, goals
+from comparison import cure, markdown, median, ratio
+from measured import CURES, FLAX, LABELS, PROJECT, TORCH, Measured, goals
 
 MEGABYTE = 2**20
 BEGIN = "<!-- what `nox -s bench -- --write` writes begins here -->"
@@ -66,6 +66,21 @@ def inserted(page: str, report: str) -> str:
     return f"{before}{BEGIN}\n\n{report}\n\n{END}{after}"
 
 
+def short(machine: str, found: list[Measured]) -> str:
+    """For the README: the closest peer of each model, and the idioms of the other libraries."""
+    groups = {"PyTorch": TORCH, "Flax": FLAX, "Equinox, step by step": ("equinox",)}
+    rows = []
+    for m in found:
+        ratios = m.ratios()
+        cells = []
+        for names in groups.values():
+            closest = min((ratios[n] for n in names if n in ratios), key=median, default=None)
+            cells.append("not measured" if closest is None else str(closest))
+        rows.append([f"`{m.model}`, {m.dtype}", *cells])
+    header = ["time of a step, project = 1", *groups]
+    return f"{markdown(header, rows)}\n\nEach at its fastest; {machine}."
+
+
 def table(m: Measured) -> str:
     """Times of one model in one precision, the fastest first."""
     ratios = m.ratios()
@@ -111,9 +126,11 @@ def own_lines(found: list[Measured]) -> str:
         ways = [
             f"{title} {m.memory[k] / MEGABYTE:.1f}" for k, title in WAYS.items() if k in m.memory
         ]
-        torch = m.memory.get("torch")
-        grown = "" if torch is None else f"; PyTorch's process grew by {torch / MEGABYTE:.0f}"
-        lines.append(f"- {m.model}, {m.dtype}, MiB of a chunk's program: {', '.join(ways)}{grown}.")
+        if ways:
+            lines.append(f"- {m.model}, {m.dtype}, MiB of a chunk's program: {', '.join(ways)}.")
+        if "torch" in m.memory:
+            grown = m.memory["torch"] / MEGABYTE
+            lines.append(f"- {m.model}, {m.dtype}: PyTorch's process grew by {grown:.0f} MiB.")
     for m in found:
         if m.chunks:
             slower = ratio(m.chunks["10"], m.chunks["100"])

@@ -7,6 +7,7 @@ import measured
 import ngram_baseline as ngram
 import pytest
 import speed_report
+from conftest import ROOT
 from contenders import turns
 
 TEXT = b"the cat sat on the mat, the rat sat on the hat. " * 3 + b"a bat?"
@@ -123,6 +124,19 @@ def test_the_report_shows_ratios_and_the_share_of_the_best_product() -> None:
     assert text.count("MISSED") + text.count("not measured") + text.count("- met") == len(
         measured.goals([])
     )
+
+
+def test_the_short_table_has_the_fastest_of_each_library() -> None:
+    found = measurement("mlp", torch=[3.0, 9.0], torch_tuned=[2.0, 4.0], linen=[1.5, 3.0])
+    text = speed_report.short("a machine", [found])
+    row = "| `mlp`, float32 | 2.00 (2.00-2.00) | 1.50 (1.50-1.50) | not measured |"
+    assert row in text.splitlines()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/speed.md"])
+def test_pages_have_a_place_for_what_was_measured(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert speed_report.inserted(text, "new").count(speed_report.BEGIN) == 1
 
 
 def test_a_report_takes_the_place_of_the_last_one() -> None:

@@ -58,7 +58,10 @@ def main() -> None:
     # What a library prints goes to the error stream; only answers go out.
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    forms = {"jax": jax_forms, "torch": torch_forms}[library](model, dtype, Path(path))
+    try:
+        forms = {"jax": jax_forms, "torch": torch_forms}[library](model, dtype, Path(path))
+    except ModuleNotFoundError as error:
+        sys.exit(f"{library}: {error}")
     runs: dict[str, Run] = {}
     print(json.dumps({"ready": list(forms)}), file=out)
     for line in sys.stdin:
