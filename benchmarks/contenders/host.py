@@ -22,9 +22,8 @@ def host_share(project: Project, steps: int, chunks: int) -> dict[str, float]:
     its results are there. Work that the host and the device do at once is counted for the host.
     The first chunk compiles, and is left out.
     """
-    run: Any = project.module("runtime.run")
     stamps: list[tuple[float, float, float]] = []
-    usual = run.train_chunk
+    usual = project.loops.train_chunk
 
     def timed(*args: Any) -> Any:
         start = time.perf_counter()
@@ -44,15 +43,12 @@ def host_share(project: Project, steps: int, chunks: int) -> dict[str, float]:
             eval_every=total,
             save_every=total,
         )
-        figures = {name: getattr(run, name) for name in ("draw_curves", "draw_figures")}
-        replaced = {"train_chunk": timed, **dict.fromkeys(figures, lambda *args: None)}
-        try:
-            for name, function in replaced.items():
-                setattr(run, name, function)
-            run.train(config)
-        finally:
-            for name, function in {"train_chunk": usual, **figures}.items():
-                setattr(run, name, function)
+        with (
+            project.exchanged("runtime.feeding", "train_chunk", timed),
+            project.exchanged("runtime.run", "draw_curves", lambda *args: None),
+            project.exchanged("runtime.run", "draw_figures", lambda *args: None),
+        ):
+            project.module("runtime.run").train(config)
 
     # From the start of one chunk to that of the next is one turn of the loop.
     pairs = list(pairwise(stamps[1:]))

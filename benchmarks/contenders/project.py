@@ -1,6 +1,7 @@
 """The rendered project: its own `train_chunk`, and its own functions round it, as they are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from operator import attrgetter
@@ -56,6 +57,9 @@ class Project:
         self.config = configs.for_device(config)
         self.data = sources.load_split(self.config.data, "train")
         self.size = sources.num_examples(self.data)
+        self.mesh = self.module("runtime.devices").open_mesh(config.mesh)
+        feeds = self.module("runtime.feeding").open_feed(config, self.mesh, 0, config.steps)
+        self.feed = ExitStack().enter_context(feeds)
 
     def module(self, name: str) -> ModuleType:
         """A module of the rendered package."""
@@ -65,11 +69,13 @@ class Project:
         """Examples of each step, by the project's own rule."""
         example_order = self.module("data.pipeline").example_order
         batch = self.config.data.batch_size
-        return example_order(self.size, SEED, start, steps * batch).reshape(steps, batch)
+        order = example_order(self.size, SEED, start, steps * batch)
+        return order.astype(np.int32).reshape(steps, batch)
 
     def init(self) -> Any:
         """The state before the first step."""
-        return self.state.init_state(self.config, self.module("core.keys").root_key(SEED))
+        with jax.set_mesh(self.mesh):
+            return self.state.init_state(self.config, self.module("core.keys").root_key(SEED))
 
     def problem(self, steps: int) -> Problem:
         """The same for the peers: the initial parameters, and the batches of `steps` steps."""
@@ -84,25 +90,31 @@ class Project:
             [(np.asarray(batch[0]), np.asarray(batch[1])) for batch in batches],
         )
 
-    def run(self, config: Any = None) -> Run:
+    def run(self) -> Run:
         """The project's loop: order, compiled chunk, one transfer of the metrics."""
-        return self._loop(self.loops.train_chunk, config or self.config)
+        return self._loop(self.loops.train_chunk)
 
     def run_patched(self, module: str, name: str, form: Callable[..., Any]) -> Run:
         """The same with another form of one function, while the program is made."""
+
+        def chunk(*args: Any) -> Any:
+            with self.exchanged(module, name, form):
+                return self.loops.train_chunk.__wrapped__(*args)
+
+        return self._loop(jax.jit(chunk, donate_argnums=0))
+
+    @contextmanager
+    def exchanged(self, module: str, name: str, form: Callable[..., Any]) -> Iterator[None]:
+        """Another function in the place of one of the package's, for a while."""
         place, _, attribute = name.rpartition(".")
         holder: Any = self.module(module)
         holder = attrgetter(place)(holder) if place else holder
         usual = getattr(holder, attribute)
-
-        def chunk(*args: Any) -> Any:
-            setattr(holder, attribute, form)
-            try:
-                return self.loops.train_chunk.__wrapped__(*args)
-            finally:
-                setattr(holder, attribute, usual)
-
-        return self._loop(jax.jit(chunk, donate_argnums=0), self.config)
+        setattr(holder, attribute, form)
+        try:
+            yield
+        finally:
+            setattr(holder, attribute, usual)
 
     def run_stepwise(self) -> Run:
         """The project's step in a Python loop of jitted calls, batches ready on the device."""
@@ -123,14 +135,17 @@ class Project:
 
         return run
 
-    def _loop(self, train_chunk: Callable[..., Any], config: Any) -> Run:
+    def _loop(self, train_chunk: Callable[..., Any]) -> Run:
         current = [self.init(), 0]
 
         def run(steps: int) -> list[float]:
             state, seen = current
-            order = self.order(seen, steps)
-            state, chunk = train_chunk(state, self.data, order, config)
-            current[:] = [state, seen + order.size]
+            with (
+                jax.set_mesh(self.mesh),
+                self.exchanged("runtime.feeding", "train_chunk", train_chunk),
+            ):
+                state, chunk = self.feed.train(state, seen, steps, self.config)
+            current[:] = [state, seen + steps * self.config.data.batch_size]
             return [float(loss) for loss in jax.device_get(chunk)["loss"]]
 
         return run
@@ -140,7 +155,8 @@ class Project:
         chunk = self.loops.train_chunk.__wrapped__
         jitted = jax.jit(lambda *args: chunk(*args), donate_argnums=(0,) if donate else ())
         config = replace(self.config, **changes)
-        return jitted.lower(self.init(), self.data, self.order(0, steps), config).compile()
+        with jax.set_mesh(self.mesh):
+            return jitted.lower(self.init(), self.data, self.order(0, steps), config).compile()
 
     def model_config(self, **changes: Any) -> Any:
         """The model's part of the config, changed."""
