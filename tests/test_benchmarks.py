@@ -94,7 +94,7 @@ def measurement(model: str, **times: list[float]) -> measured.Measured:
         best_flops=4e9,
         cures={"stepwise": {"with": [1.0, 1.0], "without": [2.0, 4.0]}},
         chunks={"10": [1.0, 1.0], "100": [1.25, 1.25]},
-        host={"10": {"share": 0.01, "host_ms_a_chunk": 1.0, "dispatch_ms": 0.5}},
+        host={"10": {"share": 0.01, "host_ms": 1.0, "cpu_ms": 0.8, "start_ms": 0.5}},
     )
 
 
