@@ -138,8 +138,8 @@ def own_lines(found: list[Measured]) -> str:
         for steps, host in m.host.items():
             lines.append(
                 f"- {m.model}: in chunks of {steps} the host takes {100 * host['share']:.2f} % of "
-                f"a run: {host['host_ms']:.2f} ms a chunk, and {host['start_ms']:.2f} start it. "
-                f"In CPU time that is {host['cpu_ms']:.2f} ms."
+                f"a run: {host['host_ms']:.2f} ms a chunk ({host['start_ms']:.2f} to start it), in "
+                f"CPU time {host['cpu_ms']:.2f} ms."
             )
     return "### Memory, chunks and the host\n\n" + "\n".join(lines)
 
