@@ -148,8 +148,11 @@ def picture(found: list[Measured], path: Path) -> None:
     """Ratios as bars, one panel a model and precision; the smallest to the largest as a line."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2 * len(found), 3.6), layout="constrained")
-    for axes, m in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
+    bars = [len(m.times) - 1 for m in found]
+    size = (7.5, sum(0.3 * count + 1.0 for count in bars))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(found), 1, squeeze=False, height_ratios=bars)[:, 0]
+    for axes, m in zip(panels, found, strict=True):
         ratios = m.ratios()
         names = sorted(ratios, key=lambda name: ratios[name].median, reverse=True)
         medians = [ratios[name].median for name in names]
