@@ -306,6 +306,33 @@ def gpu(session: nox.Session, model: str) -> None:
             session.run(*nox_here, external=True)
 
 
+def install_torch(session: nox.Session) -> None:
+    """PyTorch for CPUs, where it can be had: the usual one for Linux brings gigabytes for GPUs.
+
+    Without it the benchmark says that it was not measured.
+    """
+    may_fail = [0, 1, 2]
+    # uv does not read the settings of pip: a folder of wheels that pip knows is shown to it too.
+    for folder in os.environ.get("PIP_FIND_LINKS", "").split():
+        session.install("torch==2.13.0+cpu", "--find-links", folder, success_codes=may_fail)
+    session.install("torch==2.13.0", "--torch-backend", "cpu", success_codes=may_fail)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """The project's loop and its peers side by side: tables, goals met or missed; -- [--quick]."""
+    with scratch_folder() as folder:
+        models = [model for model in MODELS if model != "diffusion"]
+        for model in models:
+            render(session, folder / model, f"model={model}", f"package_name=bench_{model}")
+        wanted = [str(folder / model / "pyproject.toml") for model in models]
+        peers = str(ROOT / "benchmarks" / "requirements.txt")
+        session.install(*(part for path in [*wanted, peers] for part in ("-r", path)))
+        install_torch(session)
+        speed = str(ROOT / "benchmarks" / "speed.py")
+        session.run("python", speed, str(folder), *session.posargs)
+
+
 @nox.session
 def release(session: nox.Session) -> None:
     """Dates the changelog, tags and records a version, after checks; -- X.Y.Z."""

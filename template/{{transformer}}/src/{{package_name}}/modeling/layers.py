@@ -19,7 +19,7 @@ class Linear(eqx.Module):
         """Apply the matrix.
 
         All axes but the last are made one first: the gradient of the weight is then a product of
-        two matrices, which XLA computes twice as fast on the CPU as one over three axes.
+        two matrices, and no product for each window or token, which takes the CPU longer.
         """
         flat = x.reshape(-1, x.shape[-1]) @ self.weight.T.astype(x.dtype)
         return flat.reshape(*x.shape[:-1], -1)
