@@ -95,10 +95,12 @@ def gpu(session: nox.Session) -> None:
 
 @nox.session
 def stress(session: nox.Session) -> None:
-    """Training survives being killed at twenty random moments, to the bit; `-- 100` for more."""
+    """Kills, stops, damage, bad numbers and mistakes lose no bit; `-- 100` for more kills."""
     session.install("-e.", *TEST)
     kills = session.posargs[0] if session.posargs else "20"
     session.run("pytest", "tests/test_kills.py", env={"KILLS": kills})
+    names = ("checkpoints", "not_finite", "run_folder", "metrics_log", "scripts", "processes")
+    session.run("pytest", *(f"tests/test_{name}.py" for name in names))
 
 
 @nox.session(venv_backend="none")
