@@ -93,7 +93,7 @@ PROJECT_ENV = {
 
 STYLE = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 HOOKS = ["pre-commit", "run", "--all-files"]
-SUITE = ["pytest", "--numprocesses", "2"]
+SUITE = ["pytest", "--numprocesses", "2", "--durations", "5"]
 INSTALLED = ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"]
 
 
