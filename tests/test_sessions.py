@@ -16,7 +16,7 @@ from questions import closed
 
 CLOSED = closed(fast_render.CONFIG)
 MODELS = CLOSED["model"]
-NOT_IN_CI = ["gpu", "release"]
+NOT_IN_CI = ["bench", "gpu", "release"]
 SESSIONS = [*ci_sessions.SESSIONS, *NOT_IN_CI]
 
 
