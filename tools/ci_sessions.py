@@ -11,7 +11,7 @@ from typing import Any
 
 from render import ROOT
 
-# All but `release`, and `gpu`, for which CI has no machine. The README promises the demo first.
+# All but `release`, `bench`, which measures, and `gpu`, for which CI has no machine.
 SESSIONS = [
     *("demo", "lint", "tests", "update", "options", "variants"),
     *("faults", "pythons", "lowest"),
