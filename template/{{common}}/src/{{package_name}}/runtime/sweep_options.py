@@ -21,7 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..configs import TrainConfig, for_device
+from ..configs import MeshConfig, TrainConfig, for_device
 from ..core.annotations import alternatives
 from ..core.checks import find_problems, refuse
 from ..core.errors import UserError
@@ -247,7 +247,11 @@ def _check(members: list[Member], axes: list[_Axis]) -> None:
     refuse(dict.fromkeys(problems))
     structures = {jax.tree.structure(for_device(m.config)): m.config for m in members}
     for config in structures.values():
-        check_run(config)
+        if config.loader.stream:
+            raise UserError("loader.stream: a sweep holds its data on the devices")
+        if config.mesh.fsdp * config.mesh.tensor > 1:
+            raise UserError("mesh: each member of a sweep is trained on one device")
+        check_run(replace(config, mesh=MeshConfig(data=1)))
 
 
 def _number(flag: str, text: str) -> float:
