@@ -265,8 +265,8 @@ def options(session: nox.Session, answers: list[str]) -> None:
 @nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
 def variants(session: nox.Session, model: str) -> None:
     """A project of this model installs from its own metadata and passes its own checks."""
-    # The tests with several processes take minutes, and depend little on the model.
-    suite = SUITE if model == "transformer" else [*SUITE, "-m", "not processes"]
+    # The tests on several devices take minutes, and depend little on the model.
+    suite = SUITE if model == "transformer" else [*SUITE, "-m", "not devices"]
     with installed(session, f"model={model}"):
         check(session, *STYLE, HOOKS, ["basedpyright"], INSTALLED, suite)
 
