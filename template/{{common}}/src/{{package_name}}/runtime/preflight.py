@@ -17,6 +17,7 @@ from ..training.loops import train_step
 from ..training.state import abstract_state
 from .devices import open_mesh
 from .feeding import open_feed
+from .sweep_memory import program_bytes
 from .tracking import read_metrics
 
 _LARGEST = 10
@@ -48,7 +49,7 @@ def preflight(config: TrainConfig) -> list[str]:
         ("state", _amount(sum(_bytes_a_device(x) for x in jax.tree.leaves(state)))),
         ("examples", _amount(data_bytes)),
         ("activations", _amount(memory.temp_size_in_bytes)),
-        ("at the peak", _amount(_peak(memory))),
+        ("at the peak", _amount(program_bytes(compiled))),
         ("speed", _measured(config)),
     ]
     largest = sorted(jax.tree_util.tree_leaves_with_path(state), key=lambda x: -x[1].size)
@@ -61,16 +62,6 @@ def preflight(config: TrainConfig) -> list[str]:
 
 def _sizes(mesh: jax.sharding.Mesh) -> str:
     return " x ".join(f"{name} {size}" for name, size in mesh.shape.items())
-
-
-def _peak(memory: Any) -> int:
-    """What lies there during a step: results take the place of the donated state."""
-    return (
-        memory.argument_size_in_bytes
-        + memory.output_size_in_bytes
-        - memory.alias_size_in_bytes
-        + memory.temp_size_in_bytes
-    )
 
 
 def _bytes_a_device(leaf: PyTree) -> int:
