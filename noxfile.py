@@ -16,6 +16,8 @@ from nox.virtualenv import find_uv
 
 PYTHONS = ["3.11", "3.12", "3.13"]
 MODELS = ["mlp", "cnn", "transformer", "diffusion"]
+# Slow tests of a project depend little on its model: plain `nox` runs them for one.
+LEFT_OUT = ["mlp", "cnn", "diffusion"]
 
 # Each two answers to two questions are in one row, and each licence, which is text alone, in some
 # row. The first two, which plain `nox` runs, have all trackers and launchers that bring code.
@@ -265,10 +267,17 @@ def options(session: nox.Session, answers: list[str]) -> None:
 @nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
 def variants(session: nox.Session, model: str) -> None:
     """A project of this model installs from its own metadata and passes its own checks."""
-    # The tests on several devices take minutes, and depend little on the model.
-    suite = SUITE if model == "transformer" else [*SUITE, "-m", "not devices"]
+    suite = [*SUITE, "-m", "not slow"] if model in LEFT_OUT else SUITE
     with installed(session, f"model={model}"):
         check(session, *STYLE, HOOKS, ["basedpyright"], INSTALLED, suite)
+
+
+@nox.session
+@nox.parametrize("model", [nox.param(model, id=model) for model in LEFT_OUT])
+def slow(session: nox.Session, model: str) -> None:
+    """The tests of a project of this model that `variants` leaves out."""
+    with installed(session, f"model={model}"):
+        check(session, [*SUITE, "-m", "slow"])
 
 
 @nox.session
