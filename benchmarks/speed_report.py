@@ -21,6 +21,7 @@ WAYS = {
     "accumulate": "a batch in 4 parts",
     "remat": "activations computed again",
     "remat, accumulate": "both",
+    "loss.chunk": "logits of 16 places at a time",
 }
 
 

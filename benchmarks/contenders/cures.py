@@ -1,6 +1,7 @@
 """What makes the project fast, each against the form that people write otherwise."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -56,6 +57,7 @@ def memory(project: Project) -> dict[str, float]:
         remat = project.model_config(remat=True)
         ways["remat"] = project.program(10, model=remat)
         ways["remat, accumulate"] = project.program(10, model=remat, **parts)
+        ways["loss.chunk"] = project.program(10, loss=replace(project.config.loss, chunk=16))
     return {name: peak(program) for name, program in ways.items()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import PartitionSpec
 
 from .problem import (
     BATCH_SIZE,
@@ -54,10 +55,12 @@ class Project:
             schedule=configs.ScheduleConfig(shape="constant", warmup_steps=0),
             ema_decay=None,
         )
-        self.config = configs.for_device(config)
+        self.mesh = self.module("runtime.devices").open_mesh(config.mesh)
+        # As `runtime.run.train` has it.
+        traced = jax.tree.map(np.float32, configs.for_device(config))
+        self.config = self.module("core.sharding").place(traced, self.mesh, PartitionSpec())
         self.data = sources.load_split(self.config.data, "train")
         self.size = sources.num_examples(self.data)
-        self.mesh = self.module("runtime.devices").open_mesh(config.mesh)
         feeds = self.module("runtime.feeding").open_feed(config, self.mesh, 0, config.steps)
         self.feed = ExitStack().enter_context(feeds)
 

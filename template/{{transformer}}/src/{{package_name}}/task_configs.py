@@ -21,6 +21,10 @@ class LossConfig:
     label_smoothing: Fraction = 0.0
     """Probability mass moved from the label to all bytes alike."""
 
+    chunk: PositiveInt | None = None
+    """Places of the context whose logits are held at a time, and computed again in the backward
+    pass; None holds all. Saves memory where a vocabulary is large, and costs time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SampleConfig:

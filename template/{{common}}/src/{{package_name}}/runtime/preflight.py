@@ -17,7 +17,7 @@ from ..training.loops import train_step
 from ..training.state import abstract_state
 from .devices import open_mesh
 from .feeding import open_feed
-from .sweep_memory import program_bytes
+from .memory import program_bytes
 from .tracking import read_metrics
 
 _LARGEST = 10

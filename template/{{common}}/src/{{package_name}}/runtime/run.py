@@ -4,6 +4,7 @@ import signal
 import sys
 
 import jax
+import numpy as np
 from jax.sharding import PartitionSpec
 
 from ..configs import TrainConfig, for_device
@@ -13,6 +14,7 @@ from ..core.sharding import divided_like, place
 from ..data.pipeline import example_order
 from ..data.sources import load_split
 from ..modeling.model import TENSOR_AXES
+from ..training.loops import chunk_length
 from ..training.state import TrainState, abstract_state, init_state
 from .checking import check_run
 from .checkpointing import Checkpoints
@@ -53,7 +55,8 @@ def train(config: TrainConfig) -> None:
     held_out, key = load_split(config.data, "test"), root_key(config.seed)
     eval_data, key = place((held_out, key), mesh, PartitionSpec())
     START.mark("data")
-    traced = for_device(config)
+    # Its floats go to the devices once, and not at each start of a program.
+    traced = place(jax.tree.map(np.float32, for_device(config)), mesh, PartitionSpec())
     with (
         lock_folder(config.run_dir),
         stop_on_signals() as stop,
@@ -90,7 +93,7 @@ def train(config: TrainConfig) -> None:
             signum = largest(stop.signum)
             while step < config.steps and not signum:
                 # The next chunk: all of its steps in one compiled program.
-                steps = _chunk_length(step, config)
+                steps = chunk_length(step, config.steps, config)
                 state, chunk = feed.train(state, examples_seen, steps, traced)
                 step, examples_seen = step + steps, examples_seen + steps * config.data.batch_size
 
@@ -133,12 +136,6 @@ def train(config: TrainConfig) -> None:
         draw_curves(config.run_dir)
         draw_figures(params, model_state, held_out, config)
         print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
-
-
-def _chunk_length(step: int, config: TrainConfig) -> int:
-    """Steps until something has to be done on the host."""
-    periods = (config.log_every, config.eval_every, config.save_every)
-    return min(config.steps - step, *(period - step % period for period in periods))
 
 
 def _notes(config: TrainConfig) -> list[str]:

@@ -22,7 +22,7 @@ from ..training.sweeps import (
     take_members,
     train_members,
 )
-from .sweep_memory import device_memory, fitting_width, program_bytes
+from .memory import device_memory, fitting_width, program_bytes
 
 
 class MemberGroup:

@@ -14,15 +14,15 @@ from ..core.errors import TrainingError, UserError
 from ..core.keys import root_key
 from ..data.pipeline import padded_batches
 from ..data.sources import load_split, num_examples
-from ..training.loops import evaluate
+from ..training.loops import chunk_length, evaluate
 from ..training.state import TrainState, abstract_state
 from ..training.sweeps import take_members
 from .checkpointing import Checkpoints
+from .memory import device_memory, group_sizes
 from .run_folder import lock_folder
 from .signals import StopRequest, stop_on_signals
 from .sweep_figures import draw_sweep
 from .sweep_group import MemberGroup, stacked_shapes
-from .sweep_memory import device_memory, group_sizes
 from .sweep_options import Member, Sweep
 from .sweep_report import SweepReport
 from .sweep_results import BEST_FILE, GROUPS, HIGHER_IS_BETTER, Row, SweepResults, find_rows
@@ -95,7 +95,7 @@ def _train_group(
         else:
             states = trained.init()
         while step < target and not stop.signum:
-            count = _chunk_length(step, target, config)
+            count = chunk_length(step, target, config)
             states, chunk = trained.train(states, step, count)
             step += count
             for number, row in enumerate(rows):
@@ -152,12 +152,6 @@ def _drop_the_worse(results: SweepResults, metric: str, rung: int) -> None:
         if member.setting in dropped and _is_trained(row):
             row.status = "dropped"
     results.write()
-
-
-def _chunk_length(step: int, target: int, config: TrainConfig) -> int:
-    """Steps until something has to be done on the host."""
-    periods = (config.log_every, config.eval_every, config.save_every)
-    return min(target - step, *(period - step % period for period in periods))
 
 
 def _new_rows(members: Sequence[Member]) -> list[Row]:

@@ -150,6 +150,12 @@ def train_batches(
     return _scan(lambda state, batch: train_step(state, batch, config), state, batches)
 
 
+def chunk_length(step: int, last: int, config: TrainConfig) -> int:
+    """Steps from `step` on, up to `last`, until something has to be done on the host."""
+    periods = (config.log_every, config.eval_every, config.save_every)
+    return min(last - step, *(period - step % period for period in periods))
+
+
 def _scan(
     body: Callable[[TrainState, Any], tuple[TrainState, Metrics]], state: TrainState, steps: PyTree
 ) -> tuple[TrainState, Metrics]:

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import ModelConfig
 from .attention import causal_mask
-from .model import build_model, empty_caches, run_model
+from .model import build_model, empty_caches, run_blocks
 from .modules import assemble
 
 
@@ -52,12 +52,12 @@ def generate(
     batch, prompt_size = prompts.shape
     slots = jnp.arange(prompt_size + num_tokens)
 
-    # Every prompt at once; what counts is the logits at its last token.
+    # Every prompt at once; what counts is the last token of each.
     positions = jnp.broadcast_to(jnp.arange(prompt_size), prompts.shape)
     mask = causal_mask(positions, slots, window)
     caches = empty_caches(config, batch, len(slots))
-    logits, caches = run_model(model, prompts, positions, mask, config, caches=caches)
-    last_logits = jnp.take_along_axis(logits, (lengths - 1)[:, None, None], axis=1)[:, 0]
+    x, caches = run_blocks(model, prompts, positions, mask, config, caches=caches)
+    last_logits = model.head(jnp.take_along_axis(x, (lengths - 1)[:, None, None], axis=1)[:, 0])
 
     def step(carry: PyTree, index: Int[Array, ""]) -> tuple[PyTree, Int[Array, "batch"]]:
         logits, caches, done = carry
@@ -67,8 +67,8 @@ def generate(
             done = done | (tokens == stop_token)
         positions = (lengths + index)[:, None]
         mask = causal_mask(positions, slots, window)
-        logits, caches = run_model(model, tokens[:, None], positions, mask, config, caches=caches)
-        return (logits[:, 0], caches, done), tokens
+        x, caches = run_blocks(model, tokens[:, None], positions, mask, config, caches=caches)
+        return (model.head(x[:, 0]), caches, done), tokens
 
     start = (last_logits, caches, jnp.zeros(batch, bool))
     _, tokens = jax.lax.scan(step, start, jnp.arange(num_tokens))

@@ -122,17 +122,34 @@ def apply_model(
             logits there mean nothing: give their targets no weight. Padding on the right needs no
             `valid`, because no token looks ahead.
     """
+    return to_logits(params, apply_blocks(params, tokens, config, key, valid), config), model_state
+
+
+def apply_blocks(
+    params: PyTree,
+    tokens: Int[Array, "batch time"],
+    config: ModelConfig,
+    key: Key[Array, ""] | None = None,
+    valid: Bool[Array, "batch time"] | None = None,
+) -> Float[Array, "batch time width"]:
+    """What `to_logits` makes logits of; arguments as of `apply_model`."""
     places = jnp.arange(tokens.shape[1])
     mask, positions = causal_mask(places[None], places), jnp.broadcast_to(places, tokens.shape)
     if valid is not None:
         mask &= valid[:, None, :]
         positions = jnp.maximum(jnp.cumsum(valid, axis=1) - 1, 0)
     model = assemble(params, build_model, config)
-    logits, _ = run_model(model, tokens, positions, mask, config, key)
-    return logits, model_state
+    return run_blocks(model, tokens, positions, mask, config, key)[0]
 
 
-def run_model(
+def to_logits(
+    params: PyTree, x: Float[Array, "*rest width"], config: ModelConfig
+) -> Float[Array, "*rest vocab"]:
+    """Logits of the next token, in float32."""
+    return assemble(params, build_model, config).head(x)
+
+
+def run_blocks(
     model: Transformer,
     tokens: Int[Array, "batch time"],
     positions: Int[Array, "batch time"],
@@ -140,8 +157,8 @@ def run_model(
     config: ModelConfig,
     key: Key[Array, ""] | None = None,
     caches: Caches | None = None,
-) -> tuple[Float[Array, "batch time vocab"], Caches | None]:
-    """Logits, and the caches with these tokens in them.
+) -> tuple[Float[Array, "batch time width"], Caches | None]:
+    """What the head makes logits of, in float32, and the caches with these tokens in them.
 
     Args:
         model: the model.
@@ -179,8 +196,8 @@ def run_model(
             x, new_cache = apply(block, x, layer_key, cache)
             new_caches.append(new_cache)
     # In float32, or probabilities would come in the coarse steps of bfloat16.
-    logits = model.head(model.norm(x.astype(jnp.float32)))
-    return logits, None if caches is None else new_caches
+    x = model.norm(x.astype(jnp.float32))
+    return x, None if caches is None else new_caches
 
 
 def empty_caches(config: ModelConfig, batch: int, num_slots: int) -> Caches:

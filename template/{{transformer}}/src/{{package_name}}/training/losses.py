@@ -1,20 +1,21 @@
 """The loss of a language model and what is measured with it."""
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
 from ..core.transformations import logsumexp
 from ..data.sources import Batch
-from ..modeling.model import apply_model
+from ..modeling.model import apply_blocks, to_logits
 from .metrics import Mean, weighted_mean
 
 
 def next_token_loss(
-    logits: Float[Array, "batch time vocab"],
-    targets: Int[Array, "batch time"],
+    logits: Float[Array, "*places vocab"],
+    targets: Int[Array, "*places"],
     label_smoothing: ScalarLike = 0.0,
-) -> Float[Array, "batch time"]:
+) -> Float[Array, "*places"]:
     """Cross-entropy in nats of each target, against a label that shares `label_smoothing` of its
     probability with all tokens alike (Szegedy et al., 2016, section 7)."""
     logits = logits.astype(jnp.float32)
@@ -43,12 +44,22 @@ def objective(
     Returns:
         The loss to minimise, and `(metrics, model_state)`.
     """
-    logits, model_state = apply_model(params, model_state, batch.tokens, config.model, key)
-    plain = next_token_loss(logits, batch.targets)
-    values = {
-        "loss": next_token_loss(logits, batch.targets, config.loss.label_smoothing),
-        "bits_per_byte": plain / jnp.log(2.0),
-        "accuracy": (logits.argmax(axis=-1) == batch.targets).astype(jnp.float32),
-    }
+
+    def measure(place: tuple[Array, Array]) -> dict[str, Array]:
+        x, targets = place
+        logits = to_logits(params, x, config.model)
+        return {
+            "loss": next_token_loss(logits, targets, config.loss.label_smoothing),
+            "bits_per_byte": next_token_loss(logits, targets) / jnp.log(2.0),
+            "accuracy": (logits.argmax(axis=-1) == targets).astype(jnp.float32),
+        }
+
+    x = apply_blocks(params, batch.tokens, config.model, key)
+    if config.loss.chunk is None:
+        values = measure((x, batch.targets))
+    else:
+        places = (x.swapaxes(0, 1), batch.targets.swapaxes(0, 1))
+        values = jax.lax.map(jax.checkpoint(measure), places, batch_size=config.loss.chunk)
+        values = {name: value.swapaxes(0, 1) for name, value in values.items()}
     metrics = {name: weighted_mean(value, batch.weight) for name, value in values.items()}
     return metrics["loss"], (metrics, model_state)

@@ -1,4 +1,4 @@
-"""How many members of a sweep are held and computed at once."""
+"""What a device holds, what programs take of it, and how many members of a sweep fit."""
 
 import os
 from collections.abc import Callable
