@@ -57,8 +57,8 @@ class Project:
         )
         self.mesh = self.module("runtime.devices").open_mesh(config.mesh)
         # As `runtime.run.train` has it.
-        traced = jax.tree.map(np.float32, configs.for_device(config))
-        self.config = self.module("core.sharding").place(traced, self.mesh, PartitionSpec())
+        place = self.module("core.sharding").place
+        self.config = place(configs.for_device(config), self.mesh, PartitionSpec())
         self.data = sources.load_split(self.config.data, "train")
         self.size = sources.num_examples(self.data)
         feeds = self.module("runtime.feeding").open_feed(config, self.mesh, 0, config.steps)

@@ -4,7 +4,6 @@ import signal
 import sys
 
 import jax
-import numpy as np
 from jax.sharding import PartitionSpec
 
 from ..configs import TrainConfig, for_device
@@ -56,7 +55,7 @@ def train(config: TrainConfig) -> None:
     eval_data, key = place((held_out, key), mesh, PartitionSpec())
     START.mark("data")
     # Its floats go to the devices once, and not at each start of a program.
-    traced = place(jax.tree.map(np.float32, for_device(config)), mesh, PartitionSpec())
+    traced = place(for_device(config), mesh, PartitionSpec())
     with (
         lock_folder(config.run_dir),
         stop_on_signals() as stop,
