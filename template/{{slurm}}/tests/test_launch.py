@@ -30,7 +30,7 @@ def submit(tmp_path: Path, status: int, *flags: str, **variables: str) -> tuple[
 def test_flags_arrive_and_the_status_is_that_of_training(tmp_path: Path, status: int) -> None:
     returned, calls = submit(tmp_path, status, "--run-dir", "runs/a b")
     assert returned == status
-    assert calls == ["srun|uv|run|--no-sync|scripts/train.py|--run-dir|runs/a b|"]
+    assert calls == ["srun|--cpus-per-task=4|uv|run|--no-sync|scripts/train.py|--run-dir|runs/a b|"]
 
 
 def test_a_stopped_run_is_queued_again(tmp_path: Path) -> None:
@@ -40,12 +40,15 @@ def test_a_stopped_run_is_queued_again(tmp_path: Path) -> None:
 
 
 def test_several_tasks_train_together_in_a_container(tmp_path: Path) -> None:
-    _, calls = submit(tmp_path, 0, "--steps", "3", SLURM_NTASKS="2", CONTAINER="my image")
+    _, calls = submit(
+        tmp_path, 0, "--steps", "3", SLURM_NTASKS="2", SLURM_CPUS_PER_TASK="8", CONTAINER="my image"
+    )
     flags = "scripts/train.py|--distributed|--steps|3|"
-    assert calls == [f"srun|--container-image=my image|uv|run|--no-sync|{flags}"]
+    assert calls == [f"srun|--cpus-per-task=8|--container-image=my image|uv|run|--no-sync|{flags}"]
 
 
 SRUN = """#!/bin/sh
+shift
 for task in 0 1; do
   SLURM_PROCID=$task SLURM_LOCALID=$task SLURM_STEP_NODELIST=localhost "$@" &
   tasks="$tasks $!"

@@ -211,8 +211,8 @@ class TrainConfig:
     """Parts that a batch is computed in, one after another: less memory, the same gradient."""
 
     max_skipped: PositiveInt = 5
-    """A step without a finite gradient changes nothing; so many, up to the end of a chunk, end the
-    run."""
+    """A step without a finite gradient changes nothing. The run ends when the last so many steps of
+    a chunk had none."""
 
     debug_nans: bool = False
     """Run one operation at a time, slowly, and name the one that first makes a NaN."""

@@ -18,6 +18,7 @@ PRESETS: dict[str, TrainConfig] = {
         model=ModelConfig(hidden_sizes=(32,)),
         data=DataConfig(batch_size=32),
         schedule=ScheduleConfig(warmup_steps=5, total_steps=20),
+        ema_decay=0.8,
         log_every=10,
         eval_every=20,
         save_every=20,

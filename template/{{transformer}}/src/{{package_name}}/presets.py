@@ -18,6 +18,7 @@ PRESETS: dict[str, TrainConfig] = {
         model=ModelConfig(width=32, num_layers=2, num_heads=2, num_kv_heads=1, mlp_width=64),
         data=DataConfig(context=32, batch_size=8),
         schedule=ScheduleConfig(warmup_steps=5, total_steps=20),
+        ema_decay=0.8,
         log_every=10,
         eval_every=20,
         save_every=20,

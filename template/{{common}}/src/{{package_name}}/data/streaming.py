@@ -5,9 +5,14 @@ so nothing of it has to be saved: the position in the data is a count of example
 """
 
 import gc
+import multiprocessing
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int, PyTree
@@ -53,6 +58,30 @@ class ReadBatch:
         position = self._start + int(number) * self._batch_size
         order = example_order(len(self._source), self._seed, position, self._batch_size)
         return self._source.read(order[self._rows])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive in a worker, as a copy."""
+        self.__dict__.update(state)
+        if multiprocessing.parent_process() is not None:
+            _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """Have this process end soon after the one that started it, however that ended.
+
+    Else the workers of a run that was killed would stay, and so would the memory they share. Ctrl-C
+    in a terminal reaches them too, and is left to their parent, which ends them in good order.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

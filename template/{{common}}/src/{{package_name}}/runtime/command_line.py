@@ -85,12 +85,14 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
     start, flags = parser.parse_known_args(argv)
 
     def check(config: TrainConfig) -> None:
-        validate(config)
-        if not start.print_config:  # for which neither data nor devices are needed
-            if start.fake_devices is not None:
-                fake_devices(start.fake_devices, start.dry_run)
-            join_by_flags(start)
-            check_run(config)
+        if start.print_config:  # for which neither data nor devices are needed
+            return validate(config)
+        if start.distributed or start.coordinator:
+            validate(config)  # before anyone waits for others
+        if start.fake_devices is not None:
+            fake_devices(start.fake_devices, start.dry_run)
+        join_by_flags(start)
+        check_run(config)
 
     summary = start_help(TrainConfig.__doc__, *_TRAIN_HELP)
     config = parse(start_config(start), flags, summary, check)

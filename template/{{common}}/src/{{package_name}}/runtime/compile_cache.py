@@ -37,10 +37,10 @@ def cache_settings(environ: Mapping[str, str]) -> dict[str, Any]:
     """Settings of JAX that the environment has not made; none where no folder can be written."""
     settings = dict(_SETTINGS)
     if "JAX_COMPILATION_CACHE_DIR" not in environ:
-        folder = _cache_home(environ) / __name__.partition(".")[0] / "compiled" / _machine()
         try:
+            folder = _cache_home(environ) / __name__.partition(".")[0] / "compiled" / _machine()
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
+        except (OSError, RuntimeError):  # the second where the user has no home at all
             return {}
         if not os.access(folder, os.W_OK):
             return {}

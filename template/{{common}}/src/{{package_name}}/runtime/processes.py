@@ -5,6 +5,8 @@ All of them run the same program on the same files. Process 0 leads: it writes w
 
 import argparse
 import os
+import re
+import socket
 import sys
 import threading
 import zlib
@@ -30,11 +32,11 @@ _ADVICE = (
 def add_process_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that say which processes train together."""
     parser.add_argument("--distributed", action="store_true")
-    parser.add_argument("--coordinator")
+    parser.add_argument("--coordinator", type=_address)
     parser.add_argument("--num-processes", type=int)
     parser.add_argument("--process-id", type=int)
     parser.add_argument("--local-device-ids", type=_integers)
-    parser.add_argument("--join-timeout", type=int, default=300)
+    parser.add_argument("--join-timeout", type=_seconds, default=300)
 
 
 def join_by_flags(flags: argparse.Namespace) -> None:
@@ -55,7 +57,23 @@ def join_by_flags(flags: argparse.Namespace) -> None:
 
 
 def _integers(text: str) -> list[int]:
-    return [int(word) for word in text.split(",")]
+    words = text.split(",")
+    if not all(word.isdecimal() for word in words):
+        raise argparse.ArgumentTypeError(f"must be numbers such as 0,1, got {text}")
+    return [int(word) for word in words]
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 2**16):
+        raise argparse.ArgumentTypeError(f"must be HOST:PORT, with a port up to 65535, got {text}")
+    return text
+
+
+def _seconds(text: str) -> int:
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"must be a whole number of seconds above 0, got {text}")
+    return int(text)
 
 
 def join_processes(
@@ -78,10 +96,12 @@ def join_processes(
         timeout: seconds to wait for the others.
 
     Raises:
-        UserError: who the others are cannot be found out.
+        UserError: who the others are cannot be found out, or the port of process 0 is not free.
         SystemExit: with status 1, from a thread, if the others do not come in time.
     """
     who = f"process {process_id} of {num_processes}" if num_processes else "this process"
+    if coordinator is not None and process_id == 0:
+        _check_free(int(coordinator.rpartition(":")[2]))
     try:
         with _deadline(timeout, f"error: {who} waited {timeout} s for the others. {_ADVICE}"):
             jax.distributed.initialize(
@@ -93,8 +113,21 @@ def join_processes(
             )
     except (ValueError, RuntimeError) as error:  # JAX raises the second with any cause
         reason = str(error).splitlines()[0]
+        if "coordinator_address should be defined" in reason:
+            reason = "there is no job of Slurm, Open MPI, Kubernetes or a TPU pod here"
         raise UserError(
             f"the processes of this job cannot be joined: {reason}\n{_ADVICE}"
+        ) from None
+
+
+def _check_free(port: int) -> None:
+    """Refuse a port that is taken, with which JAX would crash."""
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as error:
+        raise UserError(
+            f"--coordinator: port {port} of this machine cannot be used ({error.strerror}); "
+            "give all processes another"
         ) from None
 
 
@@ -180,8 +213,9 @@ def ends_with_its_peers() -> Iterator[None]:
     """
     try:
         yield
-    except jax.errors.JaxRuntimeError as error:
-        if jax.process_count() == 1:
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        # What the exchange reports begins with a kind, as in "UNKNOWN: ", and is of either type.
+        if jax.process_count() == 1 or not re.match("[A-Z_]+: ", str(error)):
             raise
         print(
             f"error: the exchange with the other processes failed: {str(error).splitlines()[0]}\n"

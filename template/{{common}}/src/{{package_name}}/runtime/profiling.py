@@ -60,12 +60,14 @@ def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[st
     rows = [("step", f"{1e3 * seconds:.3f} ms"), ("examples", f"{batch_size / seconds:,.0f} /s")]
     if chunk.batch.weight.size > batch_size:
         rows.append(("tokens", f"{chunk.batch.weight.size / seconds:,.0f} /s"))
-    rows.append(("operations", f"{flops / 1e9:.4g} GFLOP a step, {flops / seconds / 1e12:.4g} T/s"))
+    tera = 1e-12 * flops / seconds
+    rows.append(("operations", f"{flops / 1e9:.4g} GFLOP a step, {tera:.4g} TFLOP/s"))
     device = jax.devices()[0].device_kind
     peak = next((peak for name, peak in _PEAKS.items() if name in device), None)
     if peak is not None:
         share = flops / seconds / peak / len(state.step.sharding.device_set)
-        rows.append(("utilisation", f"{share:.1%} of {peak / 1e12:.0f} T/s in bfloat16 ({device})"))
+        of_peak = f"{share:.1%} of {peak / 1e12:.0f} TFLOP/s in bfloat16 ({device})"
+        rows.append(("utilisation", of_peak))
     return [
         f"profile of {config.profile} steps, in {folder}:",
         *(f"  {name:<12} {value}" for name, value in rows),

@@ -106,7 +106,8 @@ def train(config: TrainConfig) -> None:
                 streak = skipped_streak(streak, chunk["skipped"])
                 if streak >= config.max_skipped:
                     text = _give_up(config, state, streak, examples_seen, feed.size)
-                    raise TrainingError(f"{text}\nCheckpoints to go on from: {saved.steps()}")
+                    steps = ", ".join(map(str, saved.steps())) or "none"
+                    raise TrainingError(f"{text}\nCheckpoints to go on from: {steps}")
 
                 evaluation = None
                 if step % config.eval_every == 0 or step >= config.steps:
@@ -167,7 +168,7 @@ def _give_up(
         looking = "No operation made a NaN: the loss, or the norm of its gradient, overflows."
     else:
         command = save_failure(config, state, last_good, position)
-        looking = f"The operation that makes the first NaN: {command}"
+        looking = f"To see which operation makes the first NaN: {command}"
     return (
         f"the loss or its gradient is not finite at step {last_good + 1}, and in all {streak} "
         f"steps since; none of them changed anything.\n"

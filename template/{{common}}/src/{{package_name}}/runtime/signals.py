@@ -1,10 +1,19 @@
 """Stop requests: a signal asks, the host loop answers between two chunks."""
 
+import os
 import signal
+import socket
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_ONE_REQUEST = 1.0
+"""Seconds in which several signals are one request: `uv run`, `timeout` and schedulers signal a
+process and its group, or pass on what the process got already."""
 
 
 class StopRequest:
@@ -16,26 +25,44 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Catch the first SIGINT or SIGTERM as a request; the second one ends the process at once.
+    """Catch the first SIGINT or SIGTERM as a request; a later one ends the process at once.
 
-    At once means inside a compiled program too, where an exception of Python would have to wait.
-    What is saved is safe: a checkpoint gets its name only when it is whole.
+    At once means inside a compiled program too, where a handler of Python would have to wait. The
+    status is then 128 plus the number of the signal as well. What is saved is safe: a checkpoint
+    gets its name only when it is whole.
     """
     request = StopRequest()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    usual = [signal.getsignal(number) for number in numbers]
 
     def handle(signum: int, frame: FrameType | None) -> None:
         del frame
-        request.signum = signum
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
-        print("stopping after this chunk, which is saved; again to stop at once", file=sys.stderr)
+        if not request.signum:
+            request.signum = signum
+            print("stopping after this chunk, which is saved; again ends at once", file=sys.stderr)
 
-    for number in numbers:
-        signal.signal(number, handle)
+    # Python writes the number of each signal there at once, whatever the main thread does.
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    usual = [signal.signal(number, handle) for number in _NUMBERS]
+    usual_file = signal.set_wakeup_fd(told.fileno())
+    watcher = threading.Thread(target=_end_when_asked_again, args=[heard], daemon=True)
+    watcher.start()
     try:
         yield request
     finally:
-        for number, handler in zip(numbers, usual, strict=True):
+        signal.set_wakeup_fd(usual_file)
+        for number, handler in zip(_NUMBERS, usual, strict=True):
             signal.signal(number, handler)
+        told.close()
+        watcher.join()
+        heard.close()
+
+
+def _end_when_asked_again(heard: socket.socket) -> None:
+    """Read the numbers of signals until the other end is closed."""
+    first = None
+    while signum := heard.recv(1):
+        if signum[0] not in _NUMBERS:
+            continue
+        first = first or time.monotonic()
+        if time.monotonic() - first > _ONE_REQUEST:
+            os._exit(128 + signum[0])

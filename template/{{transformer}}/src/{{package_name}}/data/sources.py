@@ -75,7 +75,9 @@ def load_tokens(path: Path | None) -> UInt8[np.ndarray, "length"]:
                 return np.memmap(path, np.uint8, "r")
             text = b""
         except OSError as error:
-            raise UserError(f"data.path: cannot read {path} ({error.strerror})") from None
+            raise UserError(
+                f"data.path: cannot read {path.absolute()} ({error.strerror})"
+            ) from None
     return np.frombuffer(text, np.uint8)
 
 
