@@ -108,7 +108,7 @@ class Checkpoints:
         Raises:
             TrainingError: this or the save before failed. Older checkpoints are as they were.
         """
-        self._set_aside_damaged()
+        self.set_aside_damaged()
         if step in self._manager.all_steps():
             return
         items = ocp.args.Composite(
@@ -138,13 +138,38 @@ class Checkpoints:
             raise UserError(f"run_dir: there is no checkpoint in {self.folder}")
         if step is not None and step not in steps:
             raise UserError(f"step: no checkpoint of step {step} in {self.folder}, only {steps}")
-        for candidate in reversed(steps) if step is None else [step]:
-            if self._is_sound(candidate):
-                return self._restore(like, candidate)
-            self._damaged.add(candidate)
-        if step is not None:
+        if step is None:
+            step = self.newest_sound()
+            if step is None:
+                raise UserError(f"run_dir: no checkpoint in {self.folder} is sound")
+        elif not self._is_sound(step):
             raise UserError(f"step: the checkpoint of step {step} is damaged; there are {steps}")
-        raise UserError(f"run_dir: no checkpoint in {self.folder} is sound")
+        return self._restore(like, step)
+
+    def newest_sound(self) -> int | None:
+        """The newest step whose files are what was written; None if there is none.
+
+        Damaged ones are named on stderr, and moved aside before the next save.
+        """
+        for step in reversed(self.steps()):
+            if self._is_sound(step):
+                return step
+            self._damaged.add(step)
+        return None
+
+    def set_aside_damaged(self) -> None:
+        """Move what was found damaged to `damaged/`.
+
+        Beside it Orbax would save no earlier step, without a word.
+        """
+        for step in self._damaged if is_leader() else ():
+            aside = self.folder.parent / "damaged" / f"{step}-{time.time_ns()}"
+            aside.parent.mkdir(exist_ok=True)
+            (self.folder / str(step)).rename(aside)
+        if self._damaged:
+            agree(0)  # the others wait until they are moved
+            self._damaged.clear()
+            self._manager.reload()
 
     def _is_sound(self, step: int) -> bool:
         """Whether all files are what was written; of several processes, the leader looks."""
@@ -188,17 +213,6 @@ class Checkpoints:
         """Called by Orbax when all files are written, before the folder gets its name."""
         for draft in self.folder.glob("*.orbax-checkpoint-tmp") if is_leader() else ():
             write_digests(draft)
-
-    def _set_aside_damaged(self) -> None:
-        """Move them to `damaged/`: beside them Orbax would save no earlier step, without a word."""
-        for step in self._damaged if is_leader() else ():
-            aside = self.folder.parent / "damaged" / f"{step}-{time.time_ns()}"
-            aside.parent.mkdir(exist_ok=True)
-            (self.folder / str(step)).rename(aside)
-        if self._damaged:
-            agree(0)  # the others wait until they are moved
-            self._damaged.clear()
-            self._manager.reload()
 
     def _check_fit(self, step: int, like: TrainState) -> None:
         """Compare leaf by leaf first: Orbax casts another dtype without a word."""

@@ -47,12 +47,21 @@ def open_folder(config: TrainConfig) -> list[str]:
                 "choose another folder, or empty this one"
             )
         for folder in (run_dir, run_dir / CHECKPOINTS):
-            folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            make_folder(folder)
     except OSError as error:
         raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
     return changes
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that can be written to.
+
+    Raises:
+        OSError: it cannot be made or written to.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 
 from .plots import save_figure
 from .run_folder import FIGURES
-from .sweep_results import HIGHER_IS_BETTER, SweepResults, in_text
+from .sweep_folder import in_text
+from .sweep_results import HIGHER_IS_BETTER, SweepResults
 from .tracking import read_metrics
 
 

@@ -8,7 +8,8 @@ from rich.live import Live
 from rich.table import Table
 
 from .progress import QuietConsole
-from .sweep_results import SweepResults, in_text
+from .sweep_folder import in_text
+from .sweep_results import SweepResults
 
 _SHOWN = 15
 """Settings in the table."""

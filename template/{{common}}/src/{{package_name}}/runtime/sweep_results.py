@@ -1,42 +1,28 @@
-"""What a sweep leaves in its folder, and what it finds there when it goes on."""
+"""What a sweep writes into its folder while it goes on."""
 
 import csv
 import math
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core.errors import UserError
-from .config_files import config_text, save_config
-from .run_folder import LOCK_FILE, METRICS_FILE
+from ..configs import MeshConfig
+from .checkpointing import Checkpoints
+from .config_files import save_config
+from .run_folder import CHECKPOINTS, METRICS_FILE
+from .sweep_folder import RESULTS_FILE, Row, describe_members, save_common
 from .sweep_options import Sweep
 from .tracking import json_line, read_metrics
 
-RESULTS_FILE = "results.csv"
 BEST_FILE = "best.yaml"
-COMMON_FILE = "sweep.yaml"
 GROUPS = "groups"
 
 HIGHER_IS_BETTER = ("accuracy",)
 """Metrics of which more is better; of all others, less."""
-
-
-@dataclass
-class Row:
-    """How far a member has come."""
-
-    member: int
-    group: int
-    """Members of one group are trained together."""
-    status: str = "waiting"
-    """waiting, running, dropped (by halving), not finite (for good), or done."""
-    step: int = 0
-    """The step of `metrics`."""
-    metrics: dict[str, float] = field(default_factory=dict)
-    """The newest evaluation."""
 
 
 class SweepResults:
@@ -51,7 +37,11 @@ class SweepResults:
         """
         self.sweep, self.rows = sweep, rows
         self.folder = sweep.run_dir
-        save_config(sweep.members[0].config, self.folder / COMMON_FILE)
+        save_common(sweep)
+        groups = dict.fromkeys(row.group for row in rows)
+        self.saved_step = {group: self._sound_step(group) for group in groups}
+        """The step that each group goes on from."""
+        self._take_back_drops()
         self.write()
         kept = [line for line in read_metrics(self.folder) if self._is_kept(line)]
         draft = self.folder / (METRICS_FILE + ".tmp")
@@ -79,7 +69,7 @@ class SweepResults:
         """Write results.csv anew, in one indivisible step."""
         names = sorted({name for row in self.rows for name in row.metrics})
         table = []
-        for row, chosen in zip(self.rows, _chosen(self.sweep), strict=True):
+        for row, chosen in zip(self.rows, describe_members(self.sweep), strict=True):
             values = {name: row.metrics.get(name, "") for name in names}
             how = {"group": row.group, "status": row.status, "step": row.step}
             table.append({**chosen, **how, **values})
@@ -94,10 +84,11 @@ class SweepResults:
         """Where the states of a group are kept until it is done."""
         return self.folder / GROUPS / str(group)
 
-    def saved_step(self, group: int) -> int:
-        """The step that a group goes on from."""
-        names = [path.name for path in self.group_folder(group).glob("checkpoints/*")]
-        return max((int(name) for name in names if name.isdigit()), default=0)
+    def is_open(self, row: Row) -> bool:
+        """Whether a member is still to be trained, as far as it can be."""
+        last = self.sweep.members[row.member].config.steps
+        at_end = row.status == "not finite" and row.step >= last
+        return row.status not in ("done", "dropped") and not at_end
 
     def ranking(self, metric: str) -> list[tuple[float, int]]:
         """Mean of a held-out metric over the seeds of each setting, the best first.
@@ -132,69 +123,37 @@ class SweepResults:
         rows = [row for row in self.rows if self.sweep.members[row.member].setting == setting]
         sign = -1.0 if metric in HIGHER_IS_BETTER else 1.0
         best = min(rows, key=lambda row: sign * row.metrics[f"eval/{metric}"])
-        config = self.sweep.members[best.member].config
-        save_config(replace(config, run_dir=self.folder / "best"), self.folder / BEST_FILE)
+        config = replace(
+            self.sweep.members[best.member].config,
+            run_dir=self.folder / "best",
+            mesh=MeshConfig(data=1),  # on one device, as it was trained
+        )
+        save_config(config, self.folder / BEST_FILE)
         return best.member
+
+    def _take_back_drops(self) -> None:
+        """Of a group that goes back, also members that were dropped later: its save holds them."""
+        for group in {row.group for row in self.rows if self.is_open(row)}:
+            for row in self.rows:
+                late = row.group == group and row.step > self.saved_step[group]
+                row.status = "running" if late and row.status == "dropped" else row.status
 
     def _is_kept(self, line: Mapping[str, Any]) -> bool:
         member = line.get("member")
         if not isinstance(member, int) or not 0 <= member < len(self.rows):
             return False
         row = self.rows[member]
-        return row.status in ("done", "dropped") or line["step"] <= self.saved_step(row.group)
+        return not self.is_open(row) or line["step"] <= self.saved_step[row.group]
 
-
-def find_rows(sweep: Sweep) -> list[Row] | None:
-    """How far the members of a sweep came before; None if the folder is new.
-
-    Raises:
-        UserError: the folder cannot be read, or holds something else.
-    """
-    folder = sweep.run_dir
-    try:
-        if not (folder / RESULTS_FILE).exists():
-            left = (LOCK_FILE, COMMON_FILE, RESULTS_FILE + ".tmp", COMMON_FILE + ".tmp")
-            if any(path.is_file() and path.name not in left for path in folder.rglob("*")):
-                raise UserError(
-                    f"run_dir: {folder} is not empty and is not the folder of a sweep; "
-                    "choose another folder, or empty this one"
-                )
-            return None
-        common = (folder / COMMON_FILE).read_text(encoding="utf-8")
-        with (folder / RESULTS_FILE).open(encoding="utf-8", newline="") as file:
-            table = list(csv.DictReader(file))
-        same = common == config_text(sweep.members[0].config)
-        chosen = _chosen(sweep)
-        if not same or [{k: line.get(k) for k in chosen[0]} for line in table] != chosen:
-            raise UserError(
-                f"run_dir: {folder} holds a sweep of other settings; repeat its command, "
-                "or choose another folder"
-            )
-        return [_row(line) for line in table]
-    except OSError as error:
-        raise UserError(f"run_dir: cannot read {folder} ({error.strerror})") from None
-    except (KeyError, ValueError):
-        raise UserError(f"run_dir: {folder / RESULTS_FILE} is damaged") from None
-
-
-def _row(line: Mapping[str, str]) -> Row:
-    metrics = {name: float(v) for name, v in line.items() if name.startswith("eval/") and v}
-    return Row(int(line["member"]), int(line["group"]), line["status"], int(line["step"]), metrics)
-
-
-def _chosen(sweep: Sweep) -> list[dict[str, str]]:
-    """What sets each member apart, as text."""
-    return [
-        {
-            "member": str(number),
-            "setting": str(member.setting),
-            "seed": str(member.config.seed),
-            **{name: in_text(value) for name, value in member.values.items()},
-        }
-        for number, member in enumerate(sweep.members)
-    ]
-
-
-def in_text(value: Any) -> str:
-    """A value of a config as it is written on the command line."""
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    def _sound_step(self, group: int) -> int:
+        """The newest step of a group that is sound; saves that are damaged are moved aside."""
+        folder = self.group_folder(group)
+        if not (folder / CHECKPOINTS).exists():
+            return 0
+        with Checkpoints(folder) as saved:
+            count, step = len(saved.steps()), saved.newest_sound()
+            saved.set_aside_damaged()
+        if count and step is None:
+            text = f"warning: no save of group {group} is sound; it is trained from its start"
+            print(text, file=sys.stderr)
+        return step or 0

@@ -19,13 +19,14 @@ from ..training.state import TrainState, abstract_state
 from ..training.sweeps import take_members
 from .checkpointing import Checkpoints
 from .memory import device_memory, group_sizes
-from .run_folder import lock_folder
+from .run_folder import lock_folder, make_folder
 from .signals import StopRequest, stop_on_signals
 from .sweep_figures import draw_sweep
+from .sweep_folder import Row, find_rows
 from .sweep_group import MemberGroup, stacked_shapes
 from .sweep_options import Member, Sweep
 from .sweep_report import SweepReport
-from .sweep_results import BEST_FILE, GROUPS, HIGHER_IS_BETTER, Row, SweepResults, find_rows
+from .sweep_results import BEST_FILE, GROUPS, HIGHER_IS_BETTER, SweepResults
 from .tracking import skipped_streak, summarise
 
 
@@ -43,7 +44,10 @@ def run_sweep(sweep: Sweep) -> None:
     """
     metric = _metric(sweep)
     find_rows(sweep)
-    sweep.run_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        make_folder(sweep.run_dir)
+    except OSError as error:
+        raise UserError(f"run_dir: cannot write to {sweep.run_dir} ({error.strerror})") from None
     last = sweep.members[0].config.steps
     with lock_folder(sweep.run_dir), stop_on_signals() as stop:
         rows = find_rows(sweep) or _new_rows(sweep.members)
@@ -53,7 +57,7 @@ def run_sweep(sweep: Sweep) -> None:
                     _train_group(group, target, results, report, stop)
                 if target < last and not stop.signum:
                     _drop_the_worse(results, metric, rung)
-            if stop.signum and any(map(_is_trained, rows)):
+            if stop.signum and any(map(results.is_open, rows)):
                 report.say(
                     f"stopped by {signal.Signals(stop.signum).name}; "
                     "the same command goes on from here"
@@ -79,8 +83,8 @@ def _train_group(
     group: int, target: int, results: SweepResults, report: SweepReport, stop: StopRequest
 ) -> None:
     """Train the members of a group up to a step, save their states, and note how they do."""
-    rows = [row for row in results.rows if row.group == group and _is_trained(row)]
-    step = results.saved_step(group)
+    rows = [row for row in results.rows if row.group == group and results.is_open(row)]
+    step = results.saved_step[group]
     config = results.sweep.members[rows[0].member].config if rows else None
     if config is None or step >= target < config.steps or stop.signum:
         return
@@ -113,6 +117,7 @@ def _train_group(
                 report.evaluation()
             if step % config.save_every == 0 or step == target or stop.signum:
                 saved.save(trained.unload(states), step, step * config.data.batch_size)
+                results.saved_step[group] = step
     if step == config.steps:
         for row in rows:
             row.status = row.status if row.status == "not finite" else "done"
@@ -138,18 +143,13 @@ def _restore(
     return take_members(states, np.array([held.index(row.member) for row in rows]))
 
 
-def _is_trained(row: Row) -> bool:
-    """Whether a member is still to be trained, as far as it can be."""
-    return row.status not in ("done", "dropped")
-
-
 def _drop_the_worse(results: SweepResults, metric: str, rung: int) -> None:
     """Leave half of the settings, a half of those at the next rung, and so on."""
     ranked = results.ranking(metric)
     keep = max(1, math.ceil(len(ranked) / 2**rung))
     dropped = {setting for _, setting in ranked[keep:]}
     for row, member in zip(results.rows, results.sweep.members, strict=True):
-        if member.setting in dropped and _is_trained(row):
+        if member.setting in dropped and results.is_open(row):
             row.status = "dropped"
     results.write()
 
