@@ -23,8 +23,8 @@ class SweepReport:
         self._results, self._metric = results, metric
         self._console = QuietConsole(highlight=False, soft_wrap=True)
         self._live = Live(console=self._console, auto_refresh=False)
-        self._last_time = time.perf_counter()
-        self._speed = ""
+        self._since: float | None = None
+        self._done, self._speed = 0, ""
 
     def __enter__(self) -> "SweepReport":
         sweep = self._results.sweep
@@ -51,14 +51,25 @@ class SweepReport:
         """A line of text, above the table."""
         self._console.print(text, markup=False)
 
+    def group(self) -> None:
+        """Another group begins, whose first chunk compiles its program."""
+        self._since = None
+
     def chunk(self, members: int, steps: int) -> None:
         """A group of so many members was trained for so many steps."""
         now = time.perf_counter()
-        self._speed = f"{members * steps / (now - self._last_time):.3g} steps/s, all members"
-        self._last_time = now
+        if self._since is None:
+            self._since, self._done = now, 0
+            return
+        self._done += members * steps
+        self._speed = f", {self._done / (now - self._since):.3g} steps/s of all members"
 
     def evaluation(self) -> None:
         """Members were evaluated."""
+        self._show()
+        self._since, self._done = time.perf_counter(), 0
+
+    def _show(self) -> None:
         if self._live.is_started:
             self._live.update(self._table(), refresh=True)
             return
@@ -67,7 +78,7 @@ class SweepReport:
         steps = sum(row.step for row in rows)
         self.say(
             f"{steps:>8} of {len(rows) * self._results.sweep.members[0].config.steps} steps  "
-            f"best {self._describe(setting)}: eval/{self._metric} {_number(mean)}  {self._speed}"
+            f"best {self._describe(setting)}: eval/{self._metric} {_number(mean)}{self._speed}"
         )
 
     def summary(self, best: int) -> None:
@@ -86,7 +97,7 @@ class SweepReport:
     def _table(self) -> Table:
         sweep, rows = self._results.sweep, self._results.rows
         ranking = self._results.ranking(self._metric)
-        title = f"{len(ranking)} settings, {self._speed}"
+        title = f"{len(ranking)} settings{self._speed}"
         table = Table(title=title, caption=_caption(len(ranking)))
         for name in ("rank", *sweep.members[0].values, "seeds", "step", f"eval/{self._metric}"):
             table.add_column(name.removeprefix("optimizer."), justify="right")

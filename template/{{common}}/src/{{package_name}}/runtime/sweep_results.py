@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ..configs import MeshConfig
+from ..training.metrics import HIGHER_IS_BETTER
 from .checkpointing import Checkpoints
 from .config_files import save_config
 from .run_folder import CHECKPOINTS, METRICS_FILE
@@ -20,9 +21,6 @@ from .tracking import json_line, read_metrics
 
 BEST_FILE = "best.yaml"
 GROUPS = "groups"
-
-HIGHER_IS_BETTER = ("accuracy",)
-"""Metrics of which more is better; of all others, less."""
 
 
 class SweepResults:

@@ -15,6 +15,7 @@ from ..core.keys import root_key
 from ..data.pipeline import padded_batches
 from ..data.sources import load_split, num_examples
 from ..training.loops import chunk_length, evaluate
+from ..training.metrics import HIGHER_IS_BETTER
 from ..training.state import TrainState, abstract_state
 from ..training.sweeps import take_members
 from .checkpointing import Checkpoints
@@ -26,7 +27,7 @@ from .sweep_folder import Row, find_rows
 from .sweep_group import MemberGroup, stacked_shapes
 from .sweep_options import Member, Sweep
 from .sweep_report import SweepReport
-from .sweep_results import BEST_FILE, GROUPS, HIGHER_IS_BETTER, SweepResults
+from .sweep_results import BEST_FILE, GROUPS, SweepResults
 from .tracking import skipped_streak, summarise
 
 
@@ -91,6 +92,7 @@ def _train_group(
     members = [results.sweep.members[row.member].config for row in rows]
     for row in rows:
         row.status = "running" if row.status == "waiting" else row.status
+    report.group()
     trained = MemberGroup(members, min(config.log_every, target), results.sweep.at_once)
     streaks = [0] * len(rows)
     with Checkpoints(results.group_folder(group)) as saved:
@@ -181,8 +183,14 @@ def _metric(sweep: Sweep) -> str:
     names = list(jax.eval_shape(evaluate, params, model_state, held_out, *batches, traced))
     if sweep.rank_by is None:
         others = [name for name in names if name not in ("loss", *HIGHER_IS_BETTER)]
-        swept = any(name.startswith("loss.") for name in sweep.members[0].values)
-        return others[0] if swept and others else "loss"
+        if not others or not any(name.startswith("loss.") for name in sweep.members[0].values):
+            return "loss"
+        if len(others) > 1:
+            raise UserError(
+                "--rank-by: the loss itself is swept, so losses do not compare; "
+                f"name one of {', '.join(name for name in names if name != 'loss')}"
+            )
+        return others[0]
     if sweep.rank_by not in names:
         raise UserError(f"--rank-by: must be one of {', '.join(names)}, got {sweep.rank_by}")
     return sweep.rank_by

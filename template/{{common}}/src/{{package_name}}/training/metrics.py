@@ -5,6 +5,9 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+HIGHER_IS_BETTER = ("accuracy",)
+"""Metrics of which more is better, where a sweep ranks by them; of all others, less."""
+
 
 class Mean(NamedTuple):
     """A weighted sum and its weight. A sum of means is the exact mean over all examples."""
