@@ -35,16 +35,14 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def handle(signum: int, frame: FrameType | None) -> None:
         del frame
-        if not request.signum:
-            request.signum = signum
-            print("stopping after this chunk, which is saved; again ends at once", file=sys.stderr)
+        request.signum = request.signum or signum
 
     # Python writes the number of each signal there at once, whatever the main thread does.
     heard, told = socket.socketpair()
     told.setblocking(False)
     usual = [signal.signal(number, handle) for number in _NUMBERS]
     usual_file = signal.set_wakeup_fd(told.fileno())
-    watcher = threading.Thread(target=_end_when_asked_again, args=[heard], daemon=True)
+    watcher = threading.Thread(target=_watch, args=[heard], daemon=True)
     watcher.start()
     try:
         yield request
@@ -57,12 +55,17 @@ def stop_on_signals() -> Iterator[StopRequest]:
         heard.close()
 
 
-def _end_when_asked_again(heard: socket.socket) -> None:
-    """Read the numbers of signals until the other end is closed."""
+def _watch(heard: socket.socket) -> None:
+    """Answer the first signal with a sentence, and one that comes later with the end.
+
+    Reads the numbers of signals until the other end is closed.
+    """
     first = None
     while signum := heard.recv(1):
         if signum[0] not in _NUMBERS:
             continue
-        first = first or time.monotonic()
-        if time.monotonic() - first > _ONE_REQUEST:
+        if first is None:
+            first = time.monotonic()
+            print("stopping after this chunk, which is saved; again ends at once", file=sys.stderr)
+        elif time.monotonic() - first > _ONE_REQUEST:
             os._exit(128 + signum[0])
