@@ -46,7 +46,8 @@ def test_copy_and_update_need_no_trust(repository: Path, tmp_path: Path) -> None
     answer = "author_name=Zoë 😀"
     copied = run("copy", "--defaults", "-r", OLD, "-d", answer, repository, project, cwd=tmp_path)
     assert copied.returncode == 0, copied.stderr
-    for command in (f"cd {project}", "uv sync", "uv run scripts/train.py --run-dir runs/first"):
+    install, train = "uv sync --compile-bytecode", "uv run scripts/train.py --run-dir runs/first"
+    for command in (f"cd {project}", install, train):
         assert command in [line.strip() for line in copied.stderr.splitlines()]
 
     answers = answers_of(project)
