@@ -281,6 +281,17 @@ def slow(session: nox.Session, model: str) -> None:
 
 
 @nox.session
+def skypilot(session: nox.Session) -> None:
+    """SkyPilot itself reads a project's job for it; nothing is started."""
+    with scratch_folder() as folder:
+        render(session, folder / "project", "launcher=skypilot")
+        install(session, "skypilot")
+        tool, job = ROOT / "tools" / "check_skypilot.py", folder / "project" / "launch"
+        # SkyPilot keeps a folder in the home of its user.
+        session.run("python", str(tool), str(job / "train.sky.yaml"), env={"HOME": str(folder)})
+
+
+@nox.session
 def faults(session: nox.Session) -> None:
     """A project's own checks fail on bad style, a wrong type, a reused key, a conflict marker."""
     with installed(session):

@@ -14,7 +14,7 @@ from render import ROOT
 # All but `release`, `bench`, which measures, and `gpu`, for which CI has no machine.
 SESSIONS = [
     *("demo", "lint", "tests", "update", "options", "variants", "slow"),
-    *("faults", "pythons", "lowest"),
+    *("skypilot", "faults", "pythons", "lowest"),
 ]
 PYTHONS = ["3.11", "3.13"]
 
