@@ -27,7 +27,7 @@ from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
 from .digests import find_damage, write_digests
 from .processes import agree, is_leader
-from .run_folder import CHECKPOINTS, read_config
+from .run_folder import CHECKPOINTS, read_config, younger_fields
 
 _SHOWN = 8
 """Differences that an error lists."""
@@ -239,6 +239,8 @@ def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainStat
         UserError: there is no run or no such checkpoint.
     """
     config = read_config(run_dir)
+    for line in younger_fields(run_dir, config):
+        print(line, file=sys.stderr)
     if not (run_dir / CHECKPOINTS).exists():
         raise UserError(f"run_dir: {run_dir} holds no checkpoint yet")
     with Checkpoints(run_dir) as checkpoints:

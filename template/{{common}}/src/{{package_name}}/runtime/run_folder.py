@@ -1,5 +1,6 @@
 """The folder of a run: what may become one, and which changes a continued run accepts."""
 
+import dataclasses
 import errno
 import os
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from ..core.errors import UserError
 from ..core.pytrees import config_items, data_fields
 from .config_files import load_config, save_config
 from .processes import on_leader
+from .yaml_text import read_yaml
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -108,6 +110,19 @@ def read_config(run_dir: Path) -> TrainConfig:
     except UserError as error:
         raise UserError(f"{path} was changed by hand?\n{error}") from None
     return config
+
+
+def younger_fields(run_dir: Path, config: TrainConfig) -> list[str]:
+    """One line for each field of the model that came into the project after this run.
+
+    It has its default, under which the run may never have been trained.
+    """
+    path = run_dir / CONFIG_FILE
+    held = read_yaml(path.read_text(encoding="utf-8")).get("model") or {}
+    names = [field.name for field in dataclasses.fields(config.model) if field.name not in held]
+    return [
+        f"note: {path} has no model.{name}: {getattr(config.model, name)} is used" for name in names
+    ]
 
 
 def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
