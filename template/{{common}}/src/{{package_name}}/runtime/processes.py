@@ -100,6 +100,8 @@ def join_processes(
         SystemExit: with status 1, from a thread, if the others do not come in time.
     """
     who = f"process {process_id} of {num_processes}" if num_processes else "this process"
+    # On CPUs two programs of one process may else exchange with others in another order than there.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     if coordinator is not None and process_id == 0:
         _check_free(int(coordinator.rpartition(":")[2]))
     try:
