@@ -118,7 +118,8 @@ def younger_fields(run_dir: Path, config: TrainConfig) -> list[str]:
     It has its default, under which the run may never have been trained.
     """
     path = run_dir / CONFIG_FILE
-    held = read_yaml(path.read_text(encoding="utf-8")).get("model") or {}
+    content = read_yaml(path.read_text(encoding="utf-8")) or {}  # nothing but comments is no value
+    held = content.get("model") or {}
     names = [field.name for field in dataclasses.fields(config.model) if field.name not in held]
     return [
         f"note: {path} has no model.{name}: {getattr(config.model, name)} is used" for name in names
