@@ -76,8 +76,11 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
             found.memory = jax.ask("memory")
         if "torch" in workers:
             found.memory["torch"] = workers["torch"].ask("growth")["bytes"]
+        # A plain convolution in a loop takes minutes, and in bfloat16 more of them.
+        if dtype == "float32" or model != "cnn":
+            cures(found, jax, options)
         if dtype == "float32":
-            own_ways(found, jax, options)
+            chunks_and_host(found, jax, options)
     return found
 
 
@@ -93,10 +96,10 @@ def check_losses(found: Measured, contenders: dict[str, Contender]) -> None:
         contender.warm()
 
 
-def own_ways(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
-    """The project alone: each cure against the plain form, chunks of 10 and 100, the host."""
+def cures(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
+    """The project alone: each cure against the plain form."""
     model = found.model
-    say(f"{model}: the project's own ways")
+    say(f"{model} {found.dtype}: what each cure is worth")
     # Each is a program to compile, and a plain convolution in a loop takes minutes.
     for name in CURES[model] if model == "mlp" or not options.quick else ():
         few = name == "convolution"
@@ -108,6 +111,12 @@ def own_ways(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
         pair["with"].warm()
         take_turns(pair, 3 if few else options.rounds)
         found.cures[name] = {key: contender.times for key, contender in pair.items()}
+
+
+def chunks_and_host(found: Measured, jax: Worker, options: argparse.Namespace) -> None:
+    """The project alone: chunks of 10 and of 100 steps, and the host's share of a run."""
+    model = found.model
+    say(f"{model}: chunks, and the host")
     if model == "mlp" or not options.quick:
         pair = {"10": Contender(jax, PROJECT, 10, calls=10), "100": Contender(jax, PROJECT, 100)}
         for contender in pair.values():
@@ -128,12 +137,13 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="a folder for report and picture")
     parser.add_argument("--write", action="store_true", help="put the results into docs/speed.md")
     parser.add_argument("--models", nargs="+", choices=list(CURES), default=list(CURES))
+    parser.add_argument("--dtypes", nargs="+", choices=list(TOLERANCE), default=list(TOLERANCE))
     options = parser.parse_args()
     options.rounds = options.rounds or (3 if options.quick else 7)
     options.out.mkdir(parents=True, exist_ok=True)
     machine = speed_report.machine()
     found = []
-    for dtype in ("float32",) if options.quick else ("float32", "bfloat16"):
+    for dtype in ["float32"] if options.quick else options.dtypes:
         for model in options.models:
             found.append(measure(model, dtype, options))
             # After each, so that a run that is cut short leaves what it has.

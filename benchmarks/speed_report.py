@@ -113,7 +113,7 @@ def table(m: Measured) -> str:
 def cure_lines(found: list[Measured]) -> list[str]:
     """One line for each cure that was measured."""
     return [
-        f"- {m.model}: {cure(title, m.cure(name))}."
+        f"- {m.model}, {m.dtype}: {cure(title, m.cure(name))}."
         for m in found
         for name, title in CURES[m.model].items()
         if name in m.cures
