@@ -96,6 +96,7 @@ PROJECT_ENV = {
 STYLE = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 HOOKS = ["pre-commit", "run", "--all-files"]
 SUITE = ["pytest", "--numprocesses", "2", "--durations", "5"]
+QUICK_SUITE = [*SUITE, "-m", "not slow"]
 INSTALLED = ["python", str(ROOT / "tools" / "reserved_names.py"), "--installed"]
 
 
@@ -248,26 +249,17 @@ def update(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("python, answers", ROWS)
 def options(session: nox.Session, answers: list[str]) -> None:
-    """A project with these options installs, and passes its checks and the tests of the options."""
+    """A project with these options, in a larger repository, passes its own checks and trains."""
     with installed(session, *answers, inside="part of a larger repository"):
-        # What the options bring; `variants` checks the types of all else.
-        brought = [*Path("tests").glob("test_tracker.py"), *Path("tests").glob("test_launch.py")]
-        tests = [*map(str, brought), "tests/test_metrics_log.py", "tests/test_architecture.py"]
-        check(
-            session,
-            *STYLE,
-            ["basedpyright", "src/my_jax_project/runtime/tracker.py", *tests],
-            INSTALLED,
-            ["pytest", *tests],
-            ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"],
-        )
+        trains = ["python", "scripts/train.py", "--preset", "debug", "--run-dir", "runs/try"]
+        check(session, *STYLE, ["basedpyright"], INSTALLED, QUICK_SUITE, trains)
 
 
 @nox.session
 @nox.parametrize("model", [nox.param(model, id=model) for model in MODELS])
 def variants(session: nox.Session, model: str) -> None:
     """A project of this model installs from its own metadata and passes its own checks."""
-    suite = [*SUITE, "-m", "not slow"] if model in LEFT_OUT else SUITE
+    suite = QUICK_SUITE if model in LEFT_OUT else SUITE
     with installed(session, f"model={model}"):
         check(session, *STYLE, HOOKS, ["basedpyright"], INSTALLED, suite)
 

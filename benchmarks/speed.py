@@ -17,6 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import speed_report
+import startup
+import sweep
 from comparison import disagreement
 from contenders.turns import Contender, Worker, take_turns
 from measured import CURES, LABELS, PROJECT, Measured
@@ -142,14 +144,22 @@ def main() -> int:
     options.rounds = options.rounds or (3 if options.quick else 7)
     options.out.mkdir(parents=True, exist_ok=True)
     machine = speed_report.machine()
-    found = []
+    found, numbers = [], {}
     for dtype in ["float32"] if options.quick else options.dtypes:
         for model in options.models:
             found.append(measure(model, dtype, options))
             # After each, so that a run that is cut short leaves what it has.
             numbers = {"machine": machine, "found": [dataclasses.asdict(m) for m in found]}
             (options.out / "report.json").write_text(json.dumps(numbers, indent=1) + "\n")
-    text = speed_report.report(machine, found)
+    starts, sweeps = [], {}
+    if not options.quick and "mlp" in options.models:
+        project = (options.projects / "mlp").resolve()
+        say("mlp: starts, and a sweep against other ways to train its members")
+        starts = startup.measure(project, startup.STEPS, startup.ROUNDS)
+        sweeps = sweep.measure(project, sweep.MEMBERS, sweep.STEPS, rounds=1)
+        numbers |= {"starts": starts, "sweeps": sweeps}
+        (options.out / "report.json").write_text(json.dumps(numbers, indent=1) + "\n")
+    text = speed_report.report(machine, found, starts, sweeps)
     (options.out / "report.md").write_text(text + "\n", encoding="utf-8")
     speed_report.picture(found, options.out / "speed.png")
     if options.write:

@@ -7,6 +7,8 @@ import statistics
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import startup
+import sweep
 from comparison import cure, markdown, median, ratio
 from measured import CURES, FLAX, LABELS, PROJECT, TORCH, Measured, goals
 
@@ -45,12 +47,22 @@ def machine() -> str:
     return ", ".join([today, f"{cores} cores of {name}", load, python, *versions])
 
 
-def report(machine: str, found: list[Measured]) -> str:
+def report(
+    machine: str,
+    found: list[Measured],
+    starts: list[tuple[float, float]],
+    sweeps: sweep.Times,
+) -> str:
     """Everything, as Markdown."""
     parts = [f"{machine}.", *(table(m) for m in found)]
     parts.append("### What each cure is worth\n\n" + "\n".join(cure_lines(found)))
     parts.append(own_lines(found))
-    lines = [f"- {goal}" for goal in goals(found)]
+    if starts:
+        parts.append(f"### Starts\n\n{startup.report(starts)}")
+    if sweeps:
+        parts.append(f"### A sweep of {sweep.MEMBERS} learning rates\n\n{sweep.report(sweeps)}")
+    reached = [*goals(found), *startup.goals(starts), *sweep.goals(sweeps)]
+    lines = [f"- {goal}" for goal in reached]
     return "\n\n".join([*parts, "### Goals\n\n" + "\n".join(lines)])
 
 

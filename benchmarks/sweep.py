@@ -17,8 +17,8 @@ the clock where a machine does something else as well.
 
 import argparse
 import os
-import platform
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,7 +26,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
+from comparison import Goal, markdown
+
+MEMBERS, STEPS = 16, 100
+WAYS = {
+    "sweep": "`scripts/sweep.py`",
+    "processes": "16 processes of `scripts/train.py`",
+    "recompiled": "one process that compiles for each",
+    "in turn": "one process that calls `train` for each",
+    "bare": "a bare loop that writes and saves nothing",
+}
+Times = dict[str, list[tuple[float, float]]]
 
 TRAIN = """
 import importlib, json, sys
@@ -112,35 +122,63 @@ def cpu_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Compare ways to train many members.")
-    parser.add_argument("project", type=Path, help="a rendered project")
-    parser.add_argument("--members", type=int, default=16)
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    rates = [float(f"{rate:.4g}") for rate in np.geomspace(1e-4, 1e-2, options.members)]
-
+def measure(project: Path, members: int, steps: int, rounds: int) -> Times:
+    """Seconds of the clock and of all cores together, of each way in each round."""
+    ratio = 100 ** (1 / max(members - 1, 1))
+    rates = [float(f"{1e-4 * ratio**number:.4g}") for number in range(members)]
     with tempfile.TemporaryDirectory() as folder:
-        known = ways(options.project.resolve(), rates, options.steps, Path(folder))
+        known = ways(project, rates, steps, Path(folder))
         known["bare"]()  # byte code and files are warm from here on
-        times: dict[str, list[tuple[float, float]]] = {name: [] for name in known}
-        for _ in range(options.rounds):
+        times: Times = {name: [] for name in known}
+        for _ in range(rounds):
             for name, way in known.items():
+                print(f"sweep: {name}", file=sys.stderr, flush=True)
                 start, cpu = time.perf_counter(), cpu_seconds()
                 way()
                 times[name].append((time.perf_counter() - start, cpu_seconds() - cpu))
+    return times
 
-    cores = len(os.sched_getaffinity(0))
-    print(f"Python {platform.python_version()}, {cores} cores, {options.members} members", end="")
-    print(f", {options.steps} steps, {options.rounds} rounds; the sweep's share in brackets")
-    sweep = np.array(times["sweep"])
+
+def share(times: Times, name: str, column: int = 0) -> float:
+    """What the sweep takes of the time of another way; column 1 is that of the cores."""
+    pairs = zip(times["sweep"], times[name], strict=True)
+    return statistics.median(mine[column] / other[column] for mine, other in pairs)
+
+
+def report(times: Times) -> str:
+    """A table."""
+    rows = []
     for name, seconds in times.items():
-        clock, cpu = np.median(seconds, axis=0)
-        ratios = np.median(sweep / np.array(seconds), axis=0)
-        print(
-            f"{name:>10}: {clock:7.1f} s ({ratios[0]:.3f}), {cpu:7.1f} s of cores ({ratios[1]:.3f})"
+        clock, cpu = (statistics.median(column) for column in zip(*seconds, strict=True))
+        shares = [f"{share(times, name, column):.2f}" for column in (0, 1)]
+        rows.append([WAYS[name], f"{clock:.1f}", f"{cpu:.1f}", *shares])
+    header = ["", "s", "s of cores", "the sweep takes", "of the cores"]
+    return markdown(header, rows)
+
+
+def goals(times: Times) -> list[Goal]:
+    """What a sweep should take of the time of other ways, at most."""
+    return [
+        Goal(
+            f"a sweep of 16, in parts of {WAYS[name]}",
+            share(times, name) if times else None,
+            bound,
+            is_lowest=False,
         )
+        for name, bound in {"processes": 1 / 8, "recompiled": 1 / 2, "in turn": 1.1}.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare ways to train many members.")
+    parser.add_argument("project", type=Path, help="a rendered project")
+    parser.add_argument("--members", type=int, default=MEMBERS)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    project = options.project.resolve()
+    times = measure(project, options.members, options.steps, options.rounds)
+    print(report(times), "", *goals(times), sep="\n")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,20 @@ import measured
 import ngram_baseline as ngram
 import pytest
 import speed_report
+import startup
+import sweep
 from conftest import ROOT
 from contenders import turns
 
+# Seconds of the first and the second start, and of the clock and of all cores.
+STARTS = [(10.0, 5.0), (20.0, 8.0), (30.0, 18.0)]
+SWEEPS = {
+    "sweep": [(10.0, 16.0)],
+    "processes": [(100.0, 80.0)],
+    "recompiled": [(16.0, 16.0)],
+    "in turn": [(20.0, 20.0)],
+    "bare": [(8.0, 8.0)],
+}
 TEXT = b"the cat sat on the mat, the rat sat on the hat. " * 3 + b"a bat?"
 
 
@@ -117,13 +128,24 @@ def test_goals_are_held_against_the_closest_peer() -> None:
 
 
 def test_the_report_shows_ratios_and_the_share_of_the_best_product() -> None:
-    text = speed_report.report("a machine", [measurement("mlp", torch=[3.0, 9.0])])
+    found = [measurement("mlp", torch=[3.0, 9.0])]
+    text = speed_report.report("a machine", found, STARTS, SWEEPS)
     assert "| **this project** | 1500.00 | 1 | 1 | 33 % |" in text
     assert "| PyTorch, defaults | 6000.00 | 3.75 (3.00-4.50) | 3.75 | 8 % |" in text
     assert "without it a step takes 3.00 (2.00-4.00) times as long" in text
-    assert text.count("MISSED") + text.count("not measured") + text.count("- met") == len(
-        measured.goals([])
-    )
+    assert "- mlp: 20.0 s from the start of the process" in text
+    assert "| 16 processes of `scripts/train.py` | 100.0 | 80.0 | 0.10 | 0.20 |" in text
+    everything = [*measured.goals([]), *startup.goals([]), *sweep.goals({})]
+    words = ("MISSED", "not measured", "- met")
+    assert sum(text.count(word) for word in words) == len(everything)
+
+
+def test_starts_and_sweeps_have_goals_of_their_own() -> None:
+    """The share is of neighbours in time: 5 s after 10, 8 after 20, 18 after 30."""
+    (start,) = startup.goals(STARTS)
+    assert (start.value, start.is_met) == (pytest.approx(50.0), True)
+    assert [goal.is_met for goal in sweep.goals(SWEEPS)] == [True, False, True]
+    assert [goal.is_met for goal in (*startup.goals([]), *sweep.goals({}))] == [None] * 4
 
 
 def test_the_short_table_has_the_fastest_of_each_library() -> None:
