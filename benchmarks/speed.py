@@ -30,6 +30,8 @@ TORCH = ("torch", "torch tuned", "torch compiled")
 SLOW = ("jit", "linen", "nnx.jit", "torch", "torch compiled")
 TOLERANCE = {"float32": 1e-4, "bfloat16": 2e-2}
 CHECKED_STEPS = 5
+# From here on a turn takes minutes: the CPU cannot compute so, and a library does it bit by bit.
+HOPELESS = 10
 
 
 def say(text: str) -> None:
@@ -54,7 +56,15 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
         jax = start("jax")
         workers = {name: jax for name in LABELS if name not in TORCH}
         try:
-            workers |= dict.fromkeys(TORCH, start("torch"))
+            torch = start("torch")
+            times_slower = product_seconds(torch) / product_seconds(jax)
+            if times_slower < HOPELESS:
+                workers |= dict.fromkeys(TORCH, torch)
+            else:
+                found.left_out = (
+                    f"PyTorch, whose product of matrices takes {times_slower:.0f} times as long as "
+                    f"JAX's in {dtype} on this CPU"
+                )
         except RuntimeError:
             found.left_out = "PyTorch is not installed"
         # A turn is long against the clock, and short against a busy moment of the machine.
@@ -84,6 +94,14 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
         if dtype == "float32":
             chunks_and_host(found, jax, options)
     return found
+
+
+def product_seconds(worker: Worker) -> float:
+    """Of one large product of matrices, to see whether the CPU has what a library needs for it."""
+    product = Contender(worker, "matmul", 1)
+    product.warm()
+    product.turn()
+    return product.times[0]
 
 
 def check_losses(found: Measured, contenders: dict[str, Contender]) -> None:
