@@ -18,13 +18,13 @@ from typing import Any
 
 import jax
 
-from ..configs import MeshConfig, TrainConfig, for_device
-from ..core.checks import Problem, find_problems, refuse
-from ..core.errors import UserError
-from ..core.pytrees import is_config
-from .checking import check_run
-from .command_line import parse, print_config, start_config, start_help, start_parser
-from .sweep_axes import Axis, draw_settings, split_axes, to_integer, to_number
+from ...configs import MeshConfig, TrainConfig, for_device
+from ...core.checks import Problem, find_problems, refuse
+from ...core.errors import UserError
+from ...core.pytrees import is_config
+from ..checking import check_run
+from ..command_line import parse, print_config, start_config, start_help, start_parser
+from .axes import Axis, draw_settings, split_axes, to_integer, to_number
 
 _COUNTS = ("--seeds", "--random", "--halve-every", "--at-once")
 _SUMMARY = "Train all combinations of the values that flags are given, compare them, name the best."

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..configs import MeshConfig
-from ..training.metrics import HIGHER_IS_BETTER
-from .checkpointing import Checkpoints
-from .config_files import save_config
-from .run_folder import CHECKPOINTS, METRICS_FILE
-from .sweep_folder import RESULTS_FILE, Row, describe_members, save_common
-from .sweep_options import Sweep
-from .tracking import json_line, read_metrics
+from ...configs import MeshConfig
+from ...training.metrics import HIGHER_IS_BETTER
+from ..checkpointing import Checkpoints
+from ..config_files import save_config
+from ..run_folder import CHECKPOINTS, METRICS_FILE
+from ..tracking import json_line, read_metrics
+from .folder import RESULTS_FILE, Row, describe_members, save_common
+from .options import Sweep
 
 BEST_FILE = "best.yaml"
 GROUPS = "groups"
