@@ -45,10 +45,7 @@ def run_sweep(sweep: Sweep) -> None:
     """
     metric = _metric(sweep)
     find_rows(sweep)
-    try:
-        make_folder(sweep.run_dir)
-    except OSError as error:
-        raise UserError(f"run_dir: cannot write to {sweep.run_dir} ({error.strerror})") from None
+    make_folder(sweep.run_dir)
     last = sweep.members[0].config.steps
     with lock_folder(sweep.run_dir), stop_on_signals() as stop:
         rows = find_rows(sweep) or _new_rows(sweep.members)
