@@ -92,7 +92,7 @@ def _train_group(
     report.group()
     trained = MemberGroup(members, min(config.log_every, target), results.sweep.at_once)
     streaks = [0] * len(rows)
-    with Checkpoints(results.group_folder(group)) as saved:
+    with Checkpoints(results.group_folder(group), config.keep_checkpoints) as saved:
         if step > 0:
             states = trained.load(_restore(saved, step, group, rows, config, results))
         else:

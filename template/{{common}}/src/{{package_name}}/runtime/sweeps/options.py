@@ -168,6 +168,8 @@ def _meaningless(config: TrainConfig) -> Iterator[Problem]:
         yield "--profile", "a sweep writes no trace; profile a run of one of its members"
     if config.debug_nans:
         yield "--debug-nans", "a sweep does not look for NaNs; debug a run of one of its members"
+    if config.keep_best not in (0, TrainConfig.keep_best):
+        yield "--keep-best", "a sweep saves members together; keep the best of a run of one of them"
     mesh = config.mesh
     for name, value in (("data", abs(mesh.data)), ("fsdp", mesh.fsdp), ("tensor", mesh.tensor)):
         if value != 1:
