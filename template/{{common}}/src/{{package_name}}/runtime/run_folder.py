@@ -40,30 +40,30 @@ def open_folder(config: TrainConfig) -> list[str]:
             continue.
     """
     run_dir, changes = config.run_dir, []
-    try:
-        if (run_dir / CONFIG_FILE).exists():
-            changes = _changes(read_config(run_dir), config)
-        elif any(path.is_file() and path.name not in _LEFTOVERS for path in run_dir.rglob("*")):
-            raise UserError(
-                f"run_dir: {run_dir} is not empty and is not the folder of a run; "
-                "choose another folder, or empty this one"
-            )
-        for folder in (run_dir, run_dir / CHECKPOINTS):
-            make_folder(folder)
-    except OSError as error:
-        raise UserError(f"run_dir: cannot write to {run_dir} ({error.strerror})") from None
+    make_folder(run_dir)
+    if (run_dir / CONFIG_FILE).exists():
+        changes = _changes(read_config(run_dir), config)
+    elif any(path.is_file() and path.name not in _LEFTOVERS for path in run_dir.rglob("*")):
+        raise UserError(
+            f"run_dir: {run_dir} is not empty and is not the folder of a run; "
+            "choose another folder, or empty this one"
+        )
+    make_folder(run_dir / CHECKPOINTS)
     return changes
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that can be written to.
+    """Make the folder of a run, or one in it.
 
     Raises:
-        OSError: it cannot be made or written to.
+        UserError: it cannot be made, or its files cannot be read and written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise UserError(f"run_dir: cannot write to {folder} ({error.strerror})") from None
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
 import numpy as np
 from jaxtyping import Float
@@ -23,12 +24,7 @@ class MetricsLog:
         self._file = self._tracker = None
         if not is_leader():
             return
-        path = run_dir / METRICS_FILE
-        kept = [line for line in read_metrics(run_dir) if line["step"] <= start_step]
-        draft = path.with_name(path.name + ".tmp")
-        draft.write_text("".join(json_line(line) + "\n" for line in kept), encoding="utf-8")
-        os.replace(draft, path)
-        self._file = path.open("a", encoding="utf-8")
+        self._file = open_log(run_dir, lambda line: line["step"] <= start_step)
         self._tracker = Tracker(run_dir, start_step)
 
     def __enter__(self) -> "MetricsLog":
@@ -50,6 +46,16 @@ class MetricsLog:
             self._file.write(json_line({"step": step, **metrics}) + "\n")
             self._file.flush()
             self._tracker.write(step, metrics)
+
+
+def open_log(run_dir: Path, is_kept: Callable[[Mapping[str, float]], bool]) -> TextIO:
+    """Open a log to append to it, with only those of its lines that are to be kept."""
+    path = run_dir / METRICS_FILE
+    kept = [json_line(line) + "\n" for line in read_metrics(run_dir) if is_kept(line)]
+    draft = path.with_name(path.name + ".tmp")
+    draft.write_text("".join(kept), encoding="utf-8")
+    os.replace(draft, path)
+    return path.open("a", encoding="utf-8")
 
 
 def json_line(metrics: Mapping[str, float]) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from ..configs import TrainConfig
+from ..core.sharding import place
 from ..data.sources import Data
 from .loops import Metrics, evaluate, train_chunk
 from .state import TrainState, init_state
@@ -51,12 +52,12 @@ def member_mesh(devices: int) -> Mesh:
 
 def place_members(tree: PyTree, mesh: Mesh) -> PyTree:
     """A stacked tree on the devices, each with whole members of its own."""
-    return _place(tree, mesh, P(_AXIS))
+    return place(tree, mesh, P(_AXIS))
 
 
 def place_shared(tree: PyTree, mesh: Mesh) -> PyTree:
     """A tree that all members share, whole on each device."""
-    return _place(tree, mesh, P())
+    return place(tree, mesh, P())
 
 
 @partial(jax.jit, static_argnames=("width", "mesh"))
@@ -129,12 +130,6 @@ def evaluate_members(
 
     shared = (data, jnp.asarray(indices), jnp.asarray(valid))
     return _map(measure, shared, (states, configs), width, mesh)
-
-
-def _place(tree: PyTree, mesh: Mesh, spec: P) -> PyTree:
-    # What comes out of a program of one device has no mesh, and what goes in has to be alike.
-    alone = mesh.size == 1
-    return jax.device_put(tree, mesh.devices.item() if alone else NamedSharding(mesh, spec))
 
 
 def _map(

@@ -9,26 +9,26 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from ..configs import TrainConfig, for_device
-from ..core.errors import TrainingError, UserError
-from ..core.keys import root_key
-from ..data.pipeline import padded_batches
-from ..data.sources import load_split, num_examples
-from ..training.loops import chunk_length, evaluate
-from ..training.metrics import HIGHER_IS_BETTER
-from ..training.state import TrainState, abstract_state
-from ..training.sweeps import take_members
-from .checkpointing import Checkpoints
-from .memory import device_memory, group_sizes
-from .run_folder import lock_folder, make_folder
-from .signals import StopRequest, stop_on_signals
-from .sweep_figures import draw_sweep
-from .sweep_folder import Row, find_rows
-from .sweep_group import MemberGroup, stacked_shapes
-from .sweep_options import Member, Sweep
-from .sweep_report import SweepReport
-from .sweep_results import BEST_FILE, GROUPS, SweepResults
-from .tracking import skipped_streak, summarise
+from ...configs import TrainConfig, for_device
+from ...core.errors import TrainingError, UserError
+from ...core.keys import root_key
+from ...data.pipeline import padded_batches
+from ...data.sources import load_split, num_examples
+from ...training.loops import chunk_length, evaluate
+from ...training.metrics import HIGHER_IS_BETTER
+from ...training.state import TrainState, abstract_state
+from ...training.sweeps import take_members
+from ..checkpointing import Checkpoints
+from ..memory import device_memory, group_sizes
+from ..run_folder import lock_folder, make_folder
+from ..signals import StopRequest, stop_on_signals
+from ..tracking import skipped_streak, summarise
+from .figures import draw_sweep
+from .folder import Row, find_rows
+from .group import MemberGroup, stacked_shapes
+from .options import Member, Sweep
+from .report import SweepReport
+from .results import BEST_FILE, GROUPS, SweepResults
 
 
 def run_sweep(sweep: Sweep) -> None:
@@ -45,10 +45,7 @@ def run_sweep(sweep: Sweep) -> None:
     """
     metric = _metric(sweep)
     find_rows(sweep)
-    try:
-        make_folder(sweep.run_dir)
-    except OSError as error:
-        raise UserError(f"run_dir: cannot write to {sweep.run_dir} ({error.strerror})") from None
+    make_folder(sweep.run_dir)
     last = sweep.members[0].config.steps
     with lock_folder(sweep.run_dir), stop_on_signals() as stop:
         rows = find_rows(sweep) or _new_rows(sweep.members)
@@ -95,7 +92,7 @@ def _train_group(
     report.group()
     trained = MemberGroup(members, min(config.log_every, target), results.sweep.at_once)
     streaks = [0] * len(rows)
-    with Checkpoints(results.group_folder(group)) as saved:
+    with Checkpoints(results.group_folder(group), config.keep_checkpoints) as saved:
         if step > 0:
             states = trained.load(_restore(saved, step, group, rows, config, results))
         else:

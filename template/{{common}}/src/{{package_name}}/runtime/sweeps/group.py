@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int, PyTree
 
-from ..configs import TrainConfig, for_device
-from ..core.keys import root_key
-from ..data.pipeline import example_order, padded_batches
-from ..data.sources import load_split, num_examples
-from ..training.state import TrainState, abstract_state
-from ..training.sweeps import (
+from ...configs import TrainConfig, for_device
+from ...core.keys import root_key
+from ...data.pipeline import example_order, padded_batches
+from ...data.sources import load_split, num_examples
+from ...training.state import TrainState, abstract_state
+from ...training.sweeps import (
     evaluate_members,
     init_members,
     member_mesh,
@@ -22,7 +22,7 @@ from ..training.sweeps import (
     take_members,
     train_members,
 )
-from .memory import device_memory, fitting_width, program_bytes
+from ..memory import device_memory, fitting_width, program_bytes
 
 
 class MemberGroup:

@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from ..configs import MeshConfig
-from ..training.metrics import HIGHER_IS_BETTER
-from .checkpointing import Checkpoints
-from .config_files import save_config
-from .run_folder import CHECKPOINTS, METRICS_FILE
-from .sweep_folder import RESULTS_FILE, Row, describe_members, save_common
-from .sweep_options import Sweep
-from .tracking import json_line, read_metrics
+from ...configs import MeshConfig
+from ...training.metrics import HIGHER_IS_BETTER
+from ..checkpointing import Checkpoints
+from ..config_files import save_config
+from ..run_folder import CHECKPOINTS
+from ..tracking import json_line, open_log
+from .folder import RESULTS_FILE, Row, describe_members, save_common
+from .options import Sweep
 
 BEST_FILE = "best.yaml"
 GROUPS = "groups"
@@ -41,11 +40,7 @@ class SweepResults:
         """The step that each group goes on from."""
         self._take_back_drops()
         self.write()
-        kept = [line for line in read_metrics(self.folder) if self._is_kept(line)]
-        draft = self.folder / (METRICS_FILE + ".tmp")
-        draft.write_text("".join(json_line(line) + "\n" for line in kept), encoding="utf-8")
-        os.replace(draft, self.folder / METRICS_FILE)
-        self._log = (self.folder / METRICS_FILE).open("a", encoding="utf-8")
+        self._log = open_log(self.folder, self._is_kept)
 
     def __enter__(self) -> "SweepResults":
         return self
@@ -136,7 +131,7 @@ class SweepResults:
                 late = row.group == group and row.step > self.saved_step[group]
                 row.status = "running" if late and row.status == "dropped" else row.status
 
-    def _is_kept(self, line: Mapping[str, Any]) -> bool:
+    def _is_kept(self, line: Mapping[str, float]) -> bool:
         member = line.get("member")
         if not isinstance(member, int) or not 0 <= member < len(self.rows):
             return False

@@ -7,9 +7,9 @@ from types import TracebackType
 from rich.live import Live
 from rich.table import Table
 
-from .progress import QuietConsole
-from .sweep_folder import in_text
-from .sweep_results import SweepResults
+from ..progress import QuietConsole
+from .folder import in_text
+from .results import SweepResults
 
 _SHOWN = 15
 """Settings in the table."""

@@ -18,13 +18,13 @@ from typing import Any
 
 import jax
 
-from ..configs import MeshConfig, TrainConfig, for_device
-from ..core.checks import Problem, find_problems, refuse
-from ..core.errors import UserError
-from ..core.pytrees import is_config
-from .checking import check_run
-from .command_line import parse, print_config, start_config, start_help, start_parser
-from .sweep_axes import Axis, draw_settings, split_axes, to_integer, to_number
+from ...configs import MeshConfig, TrainConfig, for_device
+from ...core.checks import Problem, find_problems, refuse
+from ...core.errors import UserError
+from ...core.pytrees import is_config
+from ..checking import check_run
+from ..command_line import parse, print_config, start_config, start_help, start_parser
+from .axes import Axis, draw_settings, split_axes, to_integer, to_number
 
 _COUNTS = ("--seeds", "--random", "--halve-every", "--at-once")
 _SUMMARY = "Train all combinations of the values that flags are given, compare them, name the best."
@@ -168,6 +168,8 @@ def _meaningless(config: TrainConfig) -> Iterator[Problem]:
         yield "--profile", "a sweep writes no trace; profile a run of one of its members"
     if config.debug_nans:
         yield "--debug-nans", "a sweep does not look for NaNs; debug a run of one of its members"
+    if config.keep_best not in (0, TrainConfig.keep_best):
+        yield "--keep-best", "a sweep saves members together; keep the best of a run of one of them"
     mesh = config.mesh
     for name, value in (("data", abs(mesh.data)), ("fsdp", mesh.fsdp), ("tensor", mesh.tensor)):
         if value != 1:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..configs import TrainConfig
-from ..core.annotations import alternatives
-from ..core.errors import UserError
-from ..core.pytrees import is_registered, union_fields
+from ...configs import TrainConfig
+from ...core.annotations import alternatives
+from ...core.errors import UserError
+from ...core.pytrees import is_registered, union_fields
 
 _RANGE = re.compile(r"(log|uniform):([^:]+):([^:]+)")
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ..configs import TrainConfig
-from ..core.errors import UserError
-from ..core.pytrees import register_configs, union_fields
-from .config_files import config_text, load_config, save_config
-from .run_folder import LOCK_FILE
-from .sweep_options import Sweep
-from .yaml_text import read_yaml
+from ...configs import TrainConfig
+from ...core.errors import UserError
+from ...core.pytrees import register_configs, union_fields
+from ..config_files import config_text, load_config, save_config
+from ..run_folder import LOCK_FILE
+from ..yaml_text import read_yaml
+from .options import Sweep
 
 RESULTS_FILE = "results.csv"
 COMMON_FILE = "sweep.yaml"

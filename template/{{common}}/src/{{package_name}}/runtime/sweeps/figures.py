@@ -10,12 +10,12 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..training.metrics import HIGHER_IS_BETTER
-from .plots import save_figure
-from .run_folder import FIGURES
-from .sweep_folder import in_text
-from .sweep_results import SweepResults
-from .tracking import read_metrics
+from ...training.metrics import HIGHER_IS_BETTER
+from ..plots import save_figure
+from ..run_folder import FIGURES
+from ..tracking import read_metrics
+from .folder import in_text
+from .results import SweepResults
 
 
 def draw_sweep(results: SweepResults, metric: str) -> Path:
