@@ -21,8 +21,8 @@ from .debugging import train_eagerly
 _BY_EXAMPLE = PartitionSpec(None, BATCH_AXES)
 
 
-class Chunk(NamedTuple):
-    """Examples of some steps, and how they are trained on."""
+class TrainCall(NamedTuple):
+    """A call that trains some steps: the compiled function and the examples for it."""
 
     train: Any
     """`train_chunk` or `train_batches`: a compiled function of the state, the examples and the
@@ -38,7 +38,7 @@ class Feed(Protocol):
     size: int
     """Number of examples in the training set."""
 
-    def first(self, steps: int) -> Chunk:
+    def first(self, steps: int) -> TrainCall:
         """The first examples of all, for a look at what training will do; the feed stays."""
         ...
 
@@ -87,10 +87,10 @@ class _Resident:
             return train_eagerly(state, batches, config)
         return train_chunk(state, self._data, rows, config)
 
-    def first(self, steps: int) -> Chunk:
+    def first(self, steps: int) -> TrainCall:
         rows = self._rows(0, steps)
         batch = jax.eval_shape(take_batch, self._data, rows[0], self._config.data)
-        return Chunk(train_chunk, (self._data, rows), batch)
+        return TrainCall(train_chunk, (self._data, rows), batch)
 
     def _rows(self, start: int, steps: int) -> PyTree:
         batch_size = self._config.data.batch_size
@@ -124,10 +124,10 @@ class _Streamed:
             return train_eagerly(state, parts, config)
         return train_batches(state, self._stack(parts), config)
 
-    def first(self, steps: int) -> Chunk:
-        chunk = self._stack([self._read(number) for number in range(steps)])
-        batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), chunk)
-        return Chunk(train_batches, (chunk,), batch)
+    def first(self, steps: int) -> TrainCall:
+        batches = self._stack([self._read(number) for number in range(steps)])
+        batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), batches)
+        return TrainCall(train_batches, (batches,), batch)
 
     def _stack(self, parts: list[Batch]) -> PyTree:
         return jax.tree.map(lambda *arrays: self._place(np.stack(arrays)), *parts)

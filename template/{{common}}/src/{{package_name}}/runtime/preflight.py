@@ -36,12 +36,12 @@ def preflight(config: TrainConfig) -> list[str]:
     mesh, traced = open_mesh(config.mesh), for_device(config)
     steps = min(config.log_every, config.steps)
     with jax.set_mesh(mesh), open_feed(config, mesh, 0, steps) as feed:
-        chunk = feed.first(steps)
+        call = feed.first(steps)
         state = divided_like(abstract_state(traced, root_key(0)), mesh, TENSOR_AXES)
-        compiled = chunk.train.lower(state, *chunk.examples, traced).compile()
-        flops = count_flops(train_step, state, chunk.batch, traced)
+        compiled = call.train.lower(state, *call.examples, traced).compile()
+        flops = count_flops(train_step, state, call.batch, traced)
     memory: Any = compiled.memory_analysis()
-    data_bytes = sum(_bytes_a_device(x) for x in jax.tree.leaves(chunk.examples))
+    data_bytes = sum(_bytes_a_device(x) for x in jax.tree.leaves(call.examples))
     rows = [
         ("devices", f"{mesh.size} x {mesh.devices.flat[0].device_kind}: {_sizes(mesh)}"),
         ("parameters", f"{count_elements(state.params):,}"),

@@ -42,11 +42,11 @@ def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[st
         Lines of a table for people.
     """
     traced, batch_size = for_device(config), config.data.batch_size
-    chunk = feed.first(config.profile)
+    call = feed.first(config.profile)
     folder = config.run_dir / PROFILE
 
     def run(state: TrainState) -> TrainState:
-        state, _ = chunk.train(state, *chunk.examples, traced)
+        state, _ = call.train(state, *call.examples, traced)
         return jax.block_until_ready(state)
 
     copy = run(jax.tree.map(jnp.copy, state))  # compiles
@@ -56,10 +56,10 @@ def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[st
     with jax.profiler.trace(folder):
         run(copy)
 
-    flops = count_flops(train_step, state, chunk.batch, traced)
+    flops = count_flops(train_step, state, call.batch, traced)
     rows = [("step", f"{1e3 * seconds:.3f} ms"), ("examples", f"{batch_size / seconds:,.0f} /s")]
-    if chunk.batch.weight.size > batch_size:
-        rows.append(("tokens", f"{chunk.batch.weight.size / seconds:,.0f} /s"))
+    if call.batch.weight.size > batch_size:
+        rows.append(("tokens", f"{call.batch.weight.size / seconds:,.0f} /s"))
     tera = 1e-12 * flops / seconds
     rows.append(("operations", f"{flops / 1e9:.4g} GFLOP a step, {tera:.4g} TFLOP/s"))
     device = jax.devices()[0].device_kind
