@@ -81,22 +81,23 @@ class _Resident:
     def train(
         self, state: TrainState, examples_seen: int, steps: int, config: TrainConfig
     ) -> tuple[TrainState, Metrics]:
-        rows = self._rows(examples_seen, steps)
+        indices = self._indices(examples_seen, steps)
         if self._config.debug_nans:
-            batches = (take_batch(self._data, row, config.data) for row in rows)
+            batches = (take_batch(self._data, index, config.data) for index in indices)
             return train_eagerly(state, batches, config)
-        return train_chunk(state, self._data, rows, config)
+        return train_chunk(state, self._data, indices, config)
 
     def first(self, steps: int) -> TrainCall:
-        rows = self._rows(0, steps)
-        batch = jax.eval_shape(take_batch, self._data, rows[0], self._config.data)
-        return TrainCall(train_chunk, (self._data, rows), batch)
+        indices = self._indices(0, steps)
+        batch = jax.eval_shape(take_batch, self._data, indices[0], self._config.data)
+        return TrainCall(train_chunk, (self._data, indices), batch)
 
-    def _rows(self, start: int, steps: int) -> PyTree:
+    def _indices(self, start: int, steps: int) -> PyTree:
+        """Which examples make the batch of each step."""
         batch_size = self._config.data.batch_size
         order = example_order(self.size, self._config.seed, start, steps * batch_size)
-        rows = order.astype(np.int32).reshape(steps, batch_size)
-        return place(rows, self._mesh, _BY_EXAMPLE)
+        indices = order.astype(np.int32).reshape(steps, batch_size)
+        return place(indices, self._mesh, _BY_EXAMPLE)
 
 
 class _Streamed:
