@@ -1,12 +1,15 @@
 """What the documents tell people to type exists, and they name every question and answer."""
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+import fast_render
 import pytest
 import yaml
 from conftest import ROOT
 from questions import asked, closed
+from test_frozen_paths import OWNERSHIP, owners
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONFIG = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
@@ -64,6 +67,51 @@ def test_commands_after_a_copy_are_those_of_the_message() -> None:
     message = CONFIG["_message_after_copy"]
     for command in listed[start + 1 : start + 3]:
         assert f"\n  {command}\n" in message or f"    {command}\n" in message
+
+
+PROJECTS = [
+    {"model": model, "launcher": launcher, "package_name": "qx"}
+    for model in MODELS
+    for launcher in closed(CONFIG)["launcher"]
+]
+
+
+def layout(answers: dict[str, str]) -> tuple[set[str], str]:
+    """Paths of a project, and what its README says of them."""
+    files = fast_render.render(**answers)
+    _, _, section = files["README.md"].partition("\n## How the code is laid out\n")
+    return set(files), section.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("answers", PROJECTS, ids=lambda answers: "-".join(answers.values()))
+def test_a_project_lists_the_files_of_its_runtime(answers: dict[str, str]) -> None:
+    paths, section = layout(answers)
+    runtime = "src/qx/runtime/"
+    entries = {path.removeprefix(runtime) for path in paths if path.startswith(runtime)}
+    cells = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
+    listed = [name for cell in cells for name in re.findall("`(.+?)`", cell)]
+    for name in listed:
+        assert any(fnmatchcase(entry, name) for entry in entries), f"no {name}"
+    unlisted = {e for e in entries if not any(fnmatchcase(e, name) for name in listed)}
+    assert unlisted == {"__init__.py"}
+
+
+@pytest.mark.parametrize("answers", PROJECTS, ids=lambda answers: "-".join(answers.values()))
+def test_a_project_says_which_files_are_its_own(answers: dict[str, str]) -> None:
+    paths, section = layout(answers)
+    own = {pattern for pattern, owner in owners(OWNERSHIP).items() if owner == "Yours"}
+    yours = {
+        path.replace("src/qx/", "", 1)
+        for path in paths
+        if any(fnmatchcase(path, pattern.replace("<package>", "qx")) for pattern in own)
+    }
+    _, _, text = section.partition("\nYours to rewrite are")
+    named = re.findall("`([^` ]+)`", text)
+    for name in named:
+        assert any(path.startswith(name) for path in yours), f"{name} is not there, or not theirs"
+    unnamed = {path for path in yours if not path.startswith(tuple(named))}
+    # Those tests have no names here that hold for every model.
+    assert {path for path in unnamed if not path.startswith("tests/test_")} <= {"LICENSE"}
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from .debugging import train_eagerly
 _BY_EXAMPLE = PartitionSpec(None, BATCH_AXES)
 
 
-class Chunk(NamedTuple):
-    """Examples of some steps, and how they are trained on."""
+class TrainCall(NamedTuple):
+    """A call that trains some steps: the compiled function and the examples for it."""
 
     train: Any
     """`train_chunk` or `train_batches`: a compiled function of the state, the examples and the
@@ -38,7 +38,7 @@ class Feed(Protocol):
     size: int
     """Number of examples in the training set."""
 
-    def first(self, steps: int) -> Chunk:
+    def first(self, steps: int) -> TrainCall:
         """The first examples of all, for a look at what training will do; the feed stays."""
         ...
 
@@ -81,22 +81,23 @@ class _Resident:
     def train(
         self, state: TrainState, examples_seen: int, steps: int, config: TrainConfig
     ) -> tuple[TrainState, Metrics]:
-        rows = self._rows(examples_seen, steps)
+        indices = self._indices(examples_seen, steps)
         if self._config.debug_nans:
-            batches = (take_batch(self._data, row, config.data) for row in rows)
+            batches = (take_batch(self._data, index, config.data) for index in indices)
             return train_eagerly(state, batches, config)
-        return train_chunk(state, self._data, rows, config)
+        return train_chunk(state, self._data, indices, config)
 
-    def first(self, steps: int) -> Chunk:
-        rows = self._rows(0, steps)
-        batch = jax.eval_shape(take_batch, self._data, rows[0], self._config.data)
-        return Chunk(train_chunk, (self._data, rows), batch)
+    def first(self, steps: int) -> TrainCall:
+        indices = self._indices(0, steps)
+        batch = jax.eval_shape(take_batch, self._data, indices[0], self._config.data)
+        return TrainCall(train_chunk, (self._data, indices), batch)
 
-    def _rows(self, start: int, steps: int) -> PyTree:
+    def _indices(self, start: int, steps: int) -> PyTree:
+        """Which examples make the batch of each step."""
         batch_size = self._config.data.batch_size
         order = example_order(self.size, self._config.seed, start, steps * batch_size)
-        rows = order.astype(np.int32).reshape(steps, batch_size)
-        return place(rows, self._mesh, _BY_EXAMPLE)
+        indices = order.astype(np.int32).reshape(steps, batch_size)
+        return place(indices, self._mesh, _BY_EXAMPLE)
 
 
 class _Streamed:
@@ -124,10 +125,10 @@ class _Streamed:
             return train_eagerly(state, parts, config)
         return train_batches(state, self._stack(parts), config)
 
-    def first(self, steps: int) -> Chunk:
-        chunk = self._stack([self._read(number) for number in range(steps)])
-        batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), chunk)
-        return Chunk(train_batches, (chunk,), batch)
+    def first(self, steps: int) -> TrainCall:
+        batches = self._stack([self._read(number) for number in range(steps)])
+        batch = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), batches)
+        return TrainCall(train_batches, (batches,), batch)
 
     def _stack(self, parts: list[Batch]) -> PyTree:
         return jax.tree.map(lambda *arrays: self._place(np.stack(arrays)), *parts)

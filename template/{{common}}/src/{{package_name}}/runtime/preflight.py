@@ -1,6 +1,7 @@
 """What a run will be, before it is one: size, operations, memory, and where the arrays go."""
 
 import math
+import re
 import statistics
 from typing import Any
 
@@ -14,14 +15,14 @@ from ..core.pytrees import count_elements, dotted
 from ..core.sharding import divided_like
 from ..modeling.model import TENSOR_AXES
 from ..training.loops import train_step
-from ..training.state import abstract_state
+from ..training.state import TrainState, abstract_state
 from .devices import open_mesh
 from .feeding import open_feed
 from .memory import program_bytes
 from .tracking import read_metrics
 
 _LARGEST = 10
-"""Arrays that are listed."""
+"""Kinds of arrays that are listed."""
 
 
 def preflight(config: TrainConfig) -> list[str]:
@@ -36,12 +37,12 @@ def preflight(config: TrainConfig) -> list[str]:
     mesh, traced = open_mesh(config.mesh), for_device(config)
     steps = min(config.log_every, config.steps)
     with jax.set_mesh(mesh), open_feed(config, mesh, 0, steps) as feed:
-        chunk = feed.first(steps)
+        call = feed.first(steps)
         state = divided_like(abstract_state(traced, root_key(0)), mesh, TENSOR_AXES)
-        compiled = chunk.train.lower(state, *chunk.examples, traced).compile()
-        flops = count_flops(train_step, state, chunk.batch, traced)
+        compiled = call.train.lower(state, *call.examples, traced).compile()
+        flops = count_flops(train_step, state, call.batch, traced)
     memory: Any = compiled.memory_analysis()
-    data_bytes = sum(_bytes_a_device(x) for x in jax.tree.leaves(chunk.examples))
+    data_bytes = sum(_bytes_a_device(x) for x in jax.tree.leaves(call.examples))
     rows = [
         ("devices", f"{mesh.size} x {mesh.devices.flat[0].device_kind}: {_sizes(mesh)}"),
         ("parameters", f"{count_elements(state.params):,}"),
@@ -52,12 +53,33 @@ def preflight(config: TrainConfig) -> list[str]:
         ("at the peak", _amount(program_bytes(compiled))),
         ("speed", _measured(config)),
     ]
-    largest = sorted(jax.tree_util.tree_leaves_with_path(state), key=lambda x: -x[1].size)
     return [
         *(f"{name:<12} {value}" for name, value in rows),
-        "largest arrays, and which of their axes are divided over which axes of the mesh:",
-        *(_row(path, leaf) for path, leaf in largest[:_LARGEST]),
+        "largest arrays, and which of their axes are divided over which axes of the mesh",
+        "(x4: so many, with equal layers, moments and averages; the size is that of all):",
+        *largest_arrays(state)[:_LARGEST],
     ]
+
+
+def largest_arrays(state: TrainState) -> list[str]:
+    """A line for each kind of arrays, the kind that takes most first.
+
+    Of a kind are arrays of equal shape and division at the same place of equal layers, and the
+    moments and the average that belong to them.
+
+    Args:
+        state: arrays, or shapes that know how they are divided.
+    """
+    of_params = {path for path, _ in jax.tree_util.tree_leaves_with_path(state.params)}
+    kinds: dict[Any, list[tuple[str, PyTree]]] = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+        # The path of a moment or an average ends with that of its parameter.
+        ends = (path[start:] for start in range(len(path)))
+        name = dotted(next((end for end in ends if end in of_params), path))
+        kind = (_any_layer(name), leaf.shape, leaf.dtype, leaf.sharding.spec)
+        kinds.setdefault(kind, []).append((name, leaf))
+    largest = sorted(kinds.values(), key=lambda kind: -len(kind) * _bytes_a_device(kind[0][1]))
+    return [_row(kind) for kind in largest]
 
 
 def _sizes(mesh: jax.sharding.Mesh) -> str:
@@ -85,6 +107,14 @@ def _measured(config: TrainConfig) -> str:
     return f"{statistics.median(speeds):.3g} steps/s, measured in {config.run_dir}"
 
 
-def _row(path: tuple[Any, ...], leaf: PyTree) -> str:
+def _any_layer(name: str) -> str:
+    return re.sub(r"(^|\.)\d+(?=\.|$)", r"\1*", name)
+
+
+def _row(kind: list[tuple[str, PyTree]]) -> str:
+    (name, leaf), count = kind[0], len(kind)
+    if any(other != name for other, _ in kind):
+        name = _any_layer(name)
     shape = " x ".join(map(str, leaf.shape))
-    return f"  {dotted(path)}: {shape}, {leaf.sharding.spec}, {_amount(_bytes_a_device(leaf))}"
+    size = _amount(count * _bytes_a_device(leaf))
+    return f"  {name} x{count}: {shape}, {leaf.sharding.spec}, {size}"

@@ -1,5 +1,6 @@
 """Where the time of a training step goes: a trace to look at, and a few numbers."""
 
+import re
 import time
 
 import jax
@@ -14,17 +15,51 @@ from .feeding import Feed
 PROFILE = "profile"
 """Folder of traces in that of a run."""
 
-_PEAKS = {
-    "H100 PCIe": 756e12,
-    "H100": 989e12,
-    "H200": 989e12,
-    "A100": 312e12,
-    "TPU v4": 275e12,
-    "TPU v5 lite": 197e12,
-    "TPU v5p": 459e12,
-    "TPU v6 lite": 918e12,
+_PEAKS: dict[str, dict[str, float]] = {
+    "B200": {"bfloat16": 2250, "TF32": 1125},
+    "H200 NVL": {"bfloat16": 835, "TF32": 417},
+    "H200": {"bfloat16": 989, "TF32": 494},
+    "H100 NVL": {"bfloat16": 835, "TF32": 417},
+    "H100 PCIe": {"bfloat16": 756, "TF32": 378},
+    "H100": {"bfloat16": 989, "TF32": 494},
+    "A100": {"bfloat16": 312, "TF32": 156},
+    "A10G": {"bfloat16": 70, "TF32": 35},
+    "L40S": {"bfloat16": 362, "TF32": 183},
+    "L4": {"bfloat16": 121, "TF32": 60},
+    "V100-SXM2": {"float32": 15.7},
+    "V100-PCIE": {"float32": 14},
+    "T4": {"float32": 8.1},
+    "RTX 5090": {"bfloat16": 209.5, "TF32": 104.8},
+    "RTX 4090": {"bfloat16": 165.2, "TF32": 82.6},
+    "RTX 3090": {"bfloat16": 71, "TF32": 35.6},
+    "TPU v4": {"bfloat16": 275},
+    "TPU v5 lite": {"bfloat16": 197},
+    "TPU v5p": {"bfloat16": 459},
+    "TPU v5": {"bfloat16": 459},
+    "TPU v6 lite": {"bfloat16": 918},
 }
-"""Operations a second of one device in bfloat16 without sparsity, as its maker states them."""
+"""Tera-operations a second of one device without sparsity, as its maker states them.
+
+Sources: NVIDIA's data sheets of the data centre cards, where most figures of tensor cores are with
+sparsity and are halved here; the white papers of the architectures of GeForce RTX cards, with sums
+in float32; Google's "TPU architecture" pages, where v5e and v6e are the "lite" ones. V100 and T4
+have no bfloat16 in their tensor cores, and JAX computes float32 without these.
+"""
+
+_OTHER_CARDS = re.compile(r"\b(Ti|D|Laptop|Max-Q|MIG)\b")
+"""Words that make another card, or a part of one, of a name in the table."""
+
+
+def peaks_of(device_kind: str) -> dict[str, float]:
+    """Tera-operations a second of a device at most, by the type of numbers; empty if not known.
+
+    Args:
+        device_kind: what JAX calls it, such as `NVIDIA H100 80GB HBM3`.
+    """
+    if _OTHER_CARDS.search(device_kind):
+        return {}
+    found = (peaks for name, peaks in _PEAKS.items() if re.search(rf"\b{name}\b", device_kind))
+    return next(found, {})
 
 
 def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[str]:
@@ -42,11 +77,11 @@ def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[st
         Lines of a table for people.
     """
     traced, batch_size = for_device(config), config.data.batch_size
-    chunk = feed.first(config.profile)
+    call = feed.first(config.profile)
     folder = config.run_dir / PROFILE
 
     def run(state: TrainState) -> TrainState:
-        state, _ = chunk.train(state, *chunk.examples, traced)
+        state, _ = call.train(state, *call.examples, traced)
         return jax.block_until_ready(state)
 
     copy = run(jax.tree.map(jnp.copy, state))  # compiles
@@ -56,18 +91,19 @@ def profile_steps(state: TrainState, feed: Feed, config: TrainConfig) -> list[st
     with jax.profiler.trace(folder):
         run(copy)
 
-    flops = count_flops(train_step, state, chunk.batch, traced)
+    flops = count_flops(train_step, state, call.batch, traced)
     rows = [("step", f"{1e3 * seconds:.3f} ms"), ("examples", f"{batch_size / seconds:,.0f} /s")]
-    if chunk.batch.weight.size > batch_size:
-        rows.append(("tokens", f"{chunk.batch.weight.size / seconds:,.0f} /s"))
+    if call.batch.weight.size > batch_size:
+        rows.append(("tokens", f"{call.batch.weight.size / seconds:,.0f} /s"))
     tera = 1e-12 * flops / seconds
     rows.append(("operations", f"{flops / 1e9:.4g} GFLOP a step, {tera:.4g} TFLOP/s"))
-    device = jax.devices()[0].device_kind
-    peak = next((peak for name, peak in _PEAKS.items() if name in device), None)
-    if peak is not None:
-        share = flops / seconds / peak / len(state.step.sharding.device_set)
-        of_peak = f"{share:.1%} of {peak / 1e12:.0f} TFLOP/s in bfloat16 ({device})"
-        rows.append(("utilisation", of_peak))
+    device, count = jax.devices()[0].device_kind, len(state.step.sharding.device_set)
+    shares = [
+        f"{tera / count / peak:.1%} of {peak:g} TFLOP/s in {name}"
+        for name, peak in peaks_of(device).items()
+    ]
+    if shares:
+        rows.append(("utilisation", f"{', '.join(shares)} ({device})"))
     return [
         f"profile of {config.profile} steps, in {folder}:",
         *(f"  {name:<12} {value}" for name, value in rows),

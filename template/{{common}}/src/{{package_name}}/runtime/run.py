@@ -93,17 +93,17 @@ def train(config: TrainConfig) -> None:
             while step < config.steps and not signum:
                 # The next chunk: all of its steps in one compiled program.
                 steps = chunk_length(step, config.steps, config)
-                state, chunk = feed.train(state, examples_seen, steps, traced)
+                state, by_step = feed.train(state, examples_seen, steps, traced)
                 step, examples_seen = step + steps, examples_seen + steps * config.data.batch_size
 
                 # Log: the chunk's metrics come over in one transfer.
-                chunk = jax.device_get(chunk)
+                by_step = jax.device_get(by_step)
                 START.mark("steps")
                 for line in START.report(steps):
                     progress.say(line)
-                metrics = summarise(chunk)
+                metrics = summarise(by_step)
                 log.write(step, metrics | progress.chunk(step, metrics))
-                streak = skipped_streak(streak, chunk["skipped"])
+                streak = skipped_streak(streak, by_step["skipped"])
                 if streak >= config.max_skipped:
                     text = _give_up(config, state, streak, examples_seen, feed.size)
                     steps = ", ".join(map(str, saved.steps())) or "none"

@@ -64,14 +64,14 @@ def json_line(metrics: Mapping[str, float]) -> str:
     return json.dumps(finite, allow_nan=False)
 
 
-def summarise(chunk: Mapping[str, Float[np.ndarray, "steps"]]) -> dict[str, float]:
+def summarise(by_step: Mapping[str, Float[np.ndarray, "steps"]]) -> dict[str, float]:
     """One line for several steps: means over those that were not skipped, and how many were.
 
     The learning rate is that of the last step.
     """
-    kept = chunk["skipped"] == 0
-    means = {name: float(values[kept].mean()) for name, values in chunk.items() if kept.any()}
-    last = {"learning_rate": float(chunk["learning_rate"][-1])}
+    kept = by_step["skipped"] == 0
+    means = {name: float(values[kept].mean()) for name, values in by_step.items() if kept.any()}
+    last = {"learning_rate": float(by_step["learning_rate"][-1])}
     return means | last | {"skipped": int((~kept).sum())}
 
 
