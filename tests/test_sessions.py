@@ -30,8 +30,9 @@ def test_plain_nox_runs_every_check_and_every_model() -> None:
     assert [session["session"] for session in ci_sessions.listed()] == [
         *("lint", "tests", "update"),
         *("options(mlp-tensorboard-slurm)", "options(mlp-wandb-skypilot)"),
-        *(f"variants({model})" for model in MODELS),
+        *(f"variants({model})" for model in MODELS[1:]),
     ]
+    assert {row["model"] for row in rows()[:2]} == {MODELS[0]}
 
 
 def test_plain_nox_installs_each_answer_that_brings_code() -> None:
