@@ -68,7 +68,7 @@ nox.needs_version = ">=2025.5.1"
 nox.options.sessions = [
     *("lint", "tests", "update"),
     *(f"options({row.id})" for row in ROWS[:2]),
-    # The tests of `mlp`, the first model, ran with options already.
+    # The tests of `mlp`, the first model, ran with options already; its hooks are those of all.
     *(f"variants({model})" for model in MODELS[1:]),
 ]
 nox.options.default_venv_backend = "uv|virtualenv"

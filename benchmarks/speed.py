@@ -57,6 +57,9 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
         workers = {name: jax for name in LABELS if name not in TORCH}
         try:
             torch = start("torch")
+        except RuntimeError:
+            found.left_out = "PyTorch is not installed"
+        else:
             times_slower = product_seconds(torch) / product_seconds(jax)
             if times_slower < HOPELESS:
                 workers |= dict.fromkeys(TORCH, torch)
@@ -65,8 +68,6 @@ def measure(model: str, dtype: str, options: argparse.Namespace) -> Measured:
                     f"PyTorch, whose product of matrices takes {times_slower:.0f} times as long as "
                     f"JAX's in {dtype} on this CPU"
                 )
-        except RuntimeError:
-            found.left_out = "PyTorch is not installed"
         # A turn is long against the clock, and short against a busy moment of the machine.
         steps = 100 if model == "mlp" else 5 if options.quick else 10
         contenders = {

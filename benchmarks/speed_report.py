@@ -91,7 +91,10 @@ def short(machine: str, found: list[Measured]) -> str:
             cells.append("not measured" if closest is None else str(closest))
         rows.append([f"`{m.model}`, {m.dtype}", *cells])
     header = ["time of a step, project = 1", *groups]
-    return f"{markdown(header, rows)}\n\nEach at its fastest; {machine}."
+    missing = {f"Not measured: {m.left_out}." for m in found if m.left_out}
+    return "\n\n".join(
+        [markdown(header, rows), f"Each at its fastest; {machine}.", *sorted(missing)]
+    )
 
 
 def table(m: Measured) -> str:

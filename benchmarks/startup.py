@@ -60,7 +60,7 @@ def report(times: list[tuple[float, float]]) -> str:
     """One line."""
     first, second = (statistics.median(column) for column in zip(*times, strict=True))
     return (
-        f"- mlp: {first:.1f} s from the start of the process to the end of its first ten steps, "
+        f"- mlp: {first:.1f} s from the start of the process to the end of its first chunk, "
         f"{second:.1f} s where an earlier start compiled them; {len(times)} rounds."
     )
 

@@ -31,7 +31,7 @@ from comparison import Goal, markdown
 MEMBERS, STEPS = 16, 100
 WAYS = {
     "sweep": "`scripts/sweep.py`",
-    "processes": "16 processes of `scripts/train.py`",
+    "processes": "a process of `scripts/train.py` for each",
     "recompiled": "one process that compiles for each",
     "in turn": "one process that calls `train` for each",
     "bare": "a bare loop that writes and saves nothing",
@@ -160,7 +160,7 @@ def goals(times: Times) -> list[Goal]:
     """What a sweep should take of the time of other ways, at most."""
     return [
         Goal(
-            f"a sweep of 16, in parts of {WAYS[name]}",
+            f"a sweep, in parts of {WAYS[name]}",
             share(times, name) if times else None,
             bound,
             is_lowest=False,

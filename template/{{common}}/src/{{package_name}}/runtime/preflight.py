@@ -117,4 +117,4 @@ def _row(kind: list[tuple[str, PyTree]]) -> str:
         name = _any_layer(name)
     shape = " x ".join(map(str, leaf.shape))
     size = _amount(count * _bytes_a_device(leaf))
-    return f"  {name} x{count}: {shape}, {leaf.sharding.spec}, {size}"
+    return f"  {name} x{count}: {leaf.dtype} {shape}, {leaf.sharding.spec}, {size}"

@@ -34,9 +34,11 @@ _PEAKS: dict[str, dict[str, float]] = {
     "RTX 3090": {"bfloat16": 71, "TF32": 35.6},
     "TPU v4": {"bfloat16": 275},
     "TPU v5 lite": {"bfloat16": 197},
+    "TPU v5e": {"bfloat16": 197},
     "TPU v5p": {"bfloat16": 459},
     "TPU v5": {"bfloat16": 459},
     "TPU v6 lite": {"bfloat16": 918},
+    "TPU v6e": {"bfloat16": 918},
 }
 """Tera-operations a second of one device without sparsity, as its maker states them.
 
@@ -46,7 +48,7 @@ in float32; Google's "TPU architecture" pages, where v5e and v6e are the "lite" 
 have no bfloat16 in their tensor cores, and JAX computes float32 without these.
 """
 
-_OTHER_CARDS = re.compile(r"\b(Ti|D|Laptop|Max-Q|MIG)\b")
+_OTHER_CARDS = re.compile(r"\b(Ti|D|Laptop|Max-Q|MIG|v4 lite)\b")
 """Words that make another card, or a part of one, of a name in the table."""
 
 

@@ -43,13 +43,22 @@ def open_folder(config: TrainConfig) -> list[str]:
     make_folder(run_dir)
     if (run_dir / CONFIG_FILE).exists():
         changes = _changes(read_config(run_dir), config)
-    elif any(path.is_file() and path.name not in _LEFTOVERS for path in run_dir.rglob("*")):
+    elif _has_files(run_dir):
         raise UserError(
             f"run_dir: {run_dir} is not empty and is not the folder of a run; "
             "choose another folder, or empty this one"
         )
     make_folder(run_dir / CHECKPOINTS)
     return changes
+
+
+def _has_files(folder: Path) -> bool:
+    """Whether it holds more than a start that was killed leaves there."""
+    try:
+        files = [path.name for path in folder.rglob("*") if path.is_file()]
+    except OSError as error:
+        raise UserError(f"run_dir: cannot read {error.filename} ({error.strerror})") from None
+    return any(name not in _LEFTOVERS for name in files)
 
 
 def make_folder(folder: Path) -> None:
@@ -63,7 +72,7 @@ def make_folder(folder: Path) -> None:
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise UserError(f"run_dir: cannot write to {folder} ({error.strerror})") from None
+        raise UserError(f"run_dir: cannot use {folder} ({error.strerror})") from None
 
 
 @contextmanager

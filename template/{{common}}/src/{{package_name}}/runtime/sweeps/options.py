@@ -169,7 +169,10 @@ def _meaningless(config: TrainConfig) -> Iterator[Problem]:
     if config.debug_nans:
         yield "--debug-nans", "a sweep does not look for NaNs; debug a run of one of its members"
     if config.keep_best not in (0, TrainConfig.keep_best):
-        yield "--keep-best", "a sweep saves members together; keep the best of a run of one of them"
+        yield (
+            "--keep-best",
+            "a sweep saves all members together; give --keep-best 0",
+        )
     mesh = config.mesh
     for name, value in (("data", abs(mesh.data)), ("fsdp", mesh.fsdp), ("tensor", mesh.tensor)):
         if value != 1:
