@@ -73,8 +73,7 @@ class Checkpoints:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            with self._readable_failure():
-                self._manager.wait_until_finished()
+            self.wait()
         finally:
             self._manager.close()
 
@@ -119,6 +118,15 @@ class Checkpoints:
         with self._readable_failure():
             # Without `force` Orbax leaves out steps off its own interval, without a word.
             self._manager.save(step, args=items, force=True)
+
+    def wait(self) -> None:
+        """Wait for the save under way.
+
+        Raises:
+            TrainingError: it failed. Older checkpoints are as they were.
+        """
+        with self._readable_failure():
+            self._manager.wait_until_finished()
 
     def restore(self, like: TrainState, step: int | None = None) -> tuple[TrainState, int]:
         """A saved state, and how many examples had been used by then.

@@ -125,6 +125,9 @@ def train(config: TrainConfig) -> None:
             # The last step, whether the run is done or was asked to stop, however late.
             if step > 0:
                 saved.save(state, step, examples_seen, evaluation)
+                # The end of the feed frees Grain's shared memory, from two threads that may close
+                # the same file number twice: by then no save may have a file open.
+                saved.wait()
 
         if signum and step < config.steps:
             name = signal.Signals(signum).name
