@@ -158,7 +158,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=OUT, help="a folder for report and picture")
     parser.add_argument("--write", action="store_true", help="put the results into docs/speed.md")
     parser.add_argument("--models", nargs="+", choices=list(CURES), default=list(CURES))
-    parser.add_argument("--dtypes", nargs="+", choices=list(TOLERANCE), default=list(TOLERANCE))
+    precisions = {"choices": list(TOLERANCE), "default": list(TOLERANCE)}
+    parser.add_argument("--dtypes", nargs="+", **precisions, help="--quick has float32 alone")
     options = parser.parse_args()
     options.rounds = options.rounds or (3 if options.quick else 7)
     options.out.mkdir(parents=True, exist_ok=True)

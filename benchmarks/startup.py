@@ -61,7 +61,7 @@ def report(times: list[tuple[float, float]]) -> str:
     first, second = (statistics.median(column) for column in zip(*times, strict=True))
     return (
         f"- mlp: {first:.1f} s from the start of the process to the end of its first chunk, "
-        f"{second:.1f} s where an earlier start compiled them; {len(times)} rounds."
+        f"{second:.1f} s where an earlier start compiled it; {len(times)} rounds."
     )
 
 

@@ -31,6 +31,9 @@ jax.config.update("jax_debug_key_reuse", True)  # a key that is used twice is an
 
 @pytest.fixture
 def optimized() -> Iterator[None]:
-    """Programs as users get them, for tests of what the compiler makes of a program."""
+    """Programs optimized as users get them, for tests of what the compiler makes of a program.
+
+    Only the emitters of fused loops differ, with the versions named above.
+    """
     with optimized_programs():
         yield
