@@ -8,14 +8,14 @@ from typing import Any
 import jax
 
 from .host import host_share
-from .problem import BATCH_SIZE
+from .problem import BATCH_SIZE, Run
 from .project import Project
 
 
-def plain_conv2d(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """In the place of `modeling.convolution.conv2d`."""
-    dimensions = ("NHWC", "HWIO", "NHWC")
-    return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=dimensions)
+def plain_convolution(project: Project) -> Run:
+    """The convolution that the project has for other devices, on this one."""
+    plain = project.module("modeling.convolution").plain_conv2d
+    return project.run_patched("modeling.convolution", "conv2d", plain)
 
 
 def over_three_axes(linear: Any, x: jax.Array) -> jax.Array:
@@ -31,7 +31,6 @@ def over_two_vmaps(linear: Any, x: jax.Array) -> jax.Array:
 def forms(project: Project) -> dict[str, Callable[..., Any]]:
     """Programs to time, and answers about the project's own."""
     patched = {
-        "convolution": ("modeling.convolution", "conv2d", plain_conv2d),
         "three axes": ("modeling.layers", "Linear.__call__", over_three_axes),
         "two vmaps": ("modeling.layers", "Linear.__call__", over_two_vmaps),
     }
@@ -40,6 +39,7 @@ def forms(project: Project) -> dict[str, Callable[..., Any]]:
         "flops": lambda: {"flops": project.flops()},
         "memory": partial(memory, project),
         "host": partial(host_share, project),
+        "convolution": partial(plain_convolution, project),
         **{name: partial(project.run_patched, *patch) for name, patch in patched.items()},
     }
 

@@ -2,8 +2,9 @@
 
 XLA's compiler for CPUs rewrites a convolution into its fast form only outside of loops. Training
 runs in a `lax.scan`, where `jax.lax.conv_general_dilated` and above all its gradients are several
-times slower. So a convolution is written here as what it is, a matrix product of patches and kernel
-(im2col; Chellapilla et al., 2006), which is fast everywhere. `conv2d` is the only place that knows.
+times slower. So on CPUs a convolution is a matrix product of patches and kernel (im2col;
+Chellapilla et al., 2006), which is fast everywhere. Accelerators have convolutions of their own, in
+loops as well, and need no memory for patches. `conv2d` is the only place that knows.
 """
 
 import math
@@ -20,9 +21,26 @@ def conv2d(
 ) -> Float[Array, "batch height width out_channels"]:
     """Convolution with stride 1 and zero padding that keeps the size.
 
-    Equal to `jax.lax.conv_general_dilated` with strides `(1, 1)`, padding `"SAME"` and dimension
-    numbers `("NHWC", "HWIO", "NHWC")`.
+    The program for a CPU has the product of patches, that for any other device the plain form.
     """
+    return jax.lax.platform_dependent(x, kernel, cpu=patches_conv2d, default=plain_conv2d)
+
+
+def plain_conv2d(
+    x: Float[Array, "batch height width in_channels"],
+    kernel: Float[Array, "kernel_height kernel_width in_channels out_channels"],
+) -> Float[Array, "batch height width out_channels"]:
+    """As `conv2d`, by the convolution of the device."""
+    return jax.lax.conv_general_dilated(
+        x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+
+
+def patches_conv2d(
+    x: Float[Array, "batch height width in_channels"],
+    kernel: Float[Array, "kernel_height kernel_width in_channels out_channels"],
+) -> Float[Array, "batch height width out_channels"]:
+    """As `conv2d`, by one product of two matrices."""
     batch, height, width, _ = x.shape
     rows, columns, in_channels, out_channels = kernel.shape
     padding = [((size - 1) // 2, size // 2) for size in (rows, columns)]
