@@ -11,3 +11,8 @@ class UserError(Exception):
 
 class TrainingError(Exception):
     """Training cannot go on. Scripts print the message without a traceback and exit with 1."""
+
+
+def first_line(error: Exception) -> str:
+    """What another library's error says in its first line, or its kind if it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,11 +1,10 @@
 """Checkpoints: the whole train state and the position in the data, through Orbax."""
 
 import itertools
-import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -14,19 +13,15 @@ import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
 from jaxtyping import PyTree
-from orbax.checkpoint.checkpoint_managers import (
-    PolicyCheckpointInfo,
-    PreservationContext,
-    PreservationPolicy,
-)
 
 from ..configs import TrainConfig
-from ..core.errors import TrainingError, UserError
+from ..core.errors import TrainingError, UserError, first_line
 from ..core.keys import root_key
 from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
 from .digests import find_damage, write_digests
 from .processes import agree, is_leader
+from .retention import NewestAndBest, finite_loss
 from .run_folder import CHECKPOINTS, read_config, younger_fields
 
 _SHOWN = 8
@@ -50,7 +45,7 @@ class Checkpoints:
         """
         self.folder = (run_dir / CHECKPOINTS).absolute()
         self._damaged: set[int] = set()
-        self._kept = _NewestAndBest(self.folder, keep, keep_best)
+        self._kept = NewestAndBest(self.folder, keep, keep_best)
         self._manager = ocp.CheckpointManager(
             self.folder,
             options=ocp.CheckpointManagerOptions(
@@ -114,7 +109,7 @@ class Checkpoints:
             state=ocp.args.StandardSave(state),
             position=ocp.args.JsonSave({"examples_seen": examples_seen, **(metrics or {})}),
         )
-        self._kept.saving[step] = _finite_loss(metrics or {})
+        self._kept.saving[step] = finite_loss(metrics or {})
         with self._readable_failure():
             # Without `force` Orbax leaves out steps off its own interval, without a word.
             self._manager.save(step, args=items, force=True)
@@ -127,6 +122,18 @@ class Checkpoints:
         """
         with self._readable_failure():
             self._manager.wait_until_finished()
+
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """Leave the block, in whatever way, only when no save is under way any more.
+
+        For a block inside that of the feed, whose end frees Grain's shared memory from two threads.
+        They may close the same file number twice, and a save may have opened it in between.
+        """
+        try:
+            yield
+        finally:
+            self.wait()
 
     def restore(self, like: TrainState, step: int | None = None) -> tuple[TrainState, int]:
         """A saved state, and how many examples had been used by then.
@@ -213,7 +220,7 @@ class Checkpoints:
             sound = sorted(int(p.name) for p in self.folder.glob("*") if p.name.isdigit())
             raise TrainingError(
                 f"a checkpoint could not be written to {self.folder}: "
-                f"{str(error).splitlines()[0][:300]}\n"
+                f"{first_line(error)[:300]}\n"
                 + (f"Saved before and kept: {sound}" if sound else "Nothing was saved before.")
             ) from None
 
@@ -254,39 +261,6 @@ def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainStat
     with Checkpoints(run_dir) as checkpoints:
         state, _ = checkpoints.restore(abstract_state(config, root_key(config.seed)), step)
     return config, state
-
-
-class _NewestAndBest(PreservationPolicy):
-    """Which checkpoints stay. Orbax's own metrics are not used: one that is damaged stops it."""
-
-    def __init__(self, folder: Path, keep: int, keep_best: int):
-        self.saving: dict[int, float] = {}
-        """Losses of checkpoints made by this process: Orbax asks before their files are there."""
-        self._folder, self._keep, self._keep_best = folder, keep, keep_best
-
-    def loss(self, step: int) -> float:
-        """The held-out loss of a checkpoint; infinite if it has none that can be read."""
-        if step in self.saving:
-            return self.saving[step]
-        path = self._folder / str(step) / "position" / "metadata"
-        try:
-            return _finite_loss(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return math.inf
-
-    def should_preserve(
-        self, checkpoints: Sequence[PolicyCheckpointInfo], *, context: PreservationContext
-    ) -> Sequence[bool]:
-        del context
-        steps = sorted(checkpoint.step for checkpoint in checkpoints)
-        best = sorted((step for step in steps if self.loss(step) < math.inf), key=self.loss)
-        kept = {*steps[-self._keep :], *best[: self._keep_best]}
-        return [checkpoint.step in kept for checkpoint in checkpoints]
-
-
-def _finite_loss(metrics: Mapping[str, float]) -> float:
-    loss = float(metrics.get("eval/loss", math.inf))
-    return loss if math.isfinite(loss) else math.inf
 
 
 def _leaves(tree: PyTree) -> dict[str, str]:

@@ -17,7 +17,7 @@ import tyro
 
 from ..configs import TrainConfig
 from ..core.checks import validate
-from ..core.errors import TrainingError, UserError
+from ..core.errors import TrainingError, UserError, first_line
 from ..core.pytrees import union_fields
 from ..presets import PRESETS
 from .checking import check_run
@@ -184,7 +184,7 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             print(f"error: there is not enough memory: {reason}\n{_LESS_MEMORY}", file=sys.stderr)
             sys.exit(1)
         except OSError as error:  # a full disk, a file where a folder should be

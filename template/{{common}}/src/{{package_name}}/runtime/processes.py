@@ -19,7 +19,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from jaxtyping import PyTree
 
-from ..core.errors import UserError
+from ..core.errors import UserError, first_line
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def join_processes(
                 initialization_timeout=timeout + 60,  # JAX would end with a dump of its memory
             )
     except (ValueError, RuntimeError) as error:  # JAX raises the second with any cause
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         if "coordinator_address should be defined" in reason:
             reason = "there is no job of Slurm, Open MPI, Kubernetes or a TPU pod here"
         raise UserError(
@@ -220,7 +220,7 @@ def ends_with_its_peers() -> Iterator[None]:
         if jax.process_count() == 1 or not re.match("[A-Z_]+: ", str(error)):
             raise
         print(
-            f"error: the exchange with the other processes failed: {str(error).splitlines()[0]}\n"
+            f"error: the exchange with the other processes failed: {first_line(error)}\n"
             "One of them has gone, most likely; the same command goes on from the last checkpoint.",
             file=sys.stderr,
             flush=True,

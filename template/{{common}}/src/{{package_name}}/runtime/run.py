@@ -77,6 +77,7 @@ def train(config: TrainConfig) -> None:
 
         with (
             open_feed(config, mesh, examples_seen, config.steps - step) as feed,
+            saved.finishing(),
             MetricsLog(config.run_dir, step) as log,
             ProgressReport(step, config.steps) as progress,
             ends_with_its_peers(),
@@ -125,9 +126,6 @@ def train(config: TrainConfig) -> None:
             # The last step, whether the run is done or was asked to stop, however late.
             if step > 0:
                 saved.save(state, step, examples_seen, evaluation)
-                # The end of the feed frees Grain's shared memory, from two threads that may close
-                # the same file number twice: by then no save may have a file open.
-                saved.wait()
 
         if signum and step < config.steps:
             name = signal.Signals(signum).name
