@@ -1,12 +1,15 @@
 """What the annotation of a config field says: its alternatives, and which values it allows."""
 
+import dataclasses
 import enum
 import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import BaseMetadata, Ge, GroupedMetadata, Gt, Le, Lt, MaxLen, MinLen
 
 STATIC = "static"
 """Marks a field as structure: `width: Annotated[float, STATIC]`."""
@@ -31,27 +34,45 @@ def alternatives(annotation: Any) -> list[Any]:
 
 
 def is_marked_static(annotation: Any) -> bool:
-    """Whether a field is marked `Annotated[..., STATIC]`."""
-    return typing.get_origin(annotation) is Annotated and STATIC in annotation.__metadata__
-
-
-def is_static_type(annotation: Any) -> bool:
-    """Whether values of a type are hashable, immutable, and read back from text as they were."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is Literal:
-        return all(type(value) in (int, bool, str, types.NoneType) for value in arguments)
-    if origin is tuple:
-        return all(_one_static(item) for item in arguments if item is not Ellipsis)
-    if annotation in (int, bool, str, Path, types.NoneType):
-        return True
-    if not isinstance(annotation, type) or not issubclass(annotation, enum.Enum):
-        return False
-    return all(isinstance(value, (int, str)) for value in enum_values(annotation))
+    """Whether a field, or a member of its union, is marked `Annotated[..., STATIC]`."""
+    if typing.get_origin(annotation) is Annotated:
+        return STATIC in annotation.__metadata__ or is_marked_static(annotation.__origin__)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return any(map(is_marked_static, typing.get_args(annotation)))
+    return False
 
 
 def is_static(annotation: Any) -> bool:
-    """Whether a field is structure: one type whose values are, or `None`, or marked."""
-    return is_marked_static(annotation) or _one_static(annotation)
+    """Whether a field is structure: its values are hashable, and read back from text as they were.
+
+    That is one type, or `None`. A float is structure where it is marked.
+    """
+    return _is_static(annotation, is_marked_static(annotation))
+
+
+def constraints(annotation: Any) -> Iterator[object]:
+    """The ranges and lengths of an annotation, and of each alternative of a union."""
+    if typing.get_origin(annotation) is Annotated:
+        for entry in annotation.__metadata__:
+            yield from entry if isinstance(entry, GroupedMetadata) else [entry]
+        yield from constraints(annotation.__origin__)
+    elif typing.get_origin(annotation) is not tuple:
+        for argument in typing.get_args(annotation):
+            yield from constraints(argument)
+
+
+def unchecked_constraint(annotation: Any) -> object | None:
+    """A constraint that nothing would check: of an unknown kind, or one that its type has not."""
+    members = [member for member in alternatives(annotation) if member is not types.NoneType]
+    is_tuple = [typing.get_origin(member) is tuple for member in members]
+    for rule in constraints(annotation):
+        is_range = isinstance(rule, (Gt, Ge, Lt, Le)) and set(members) <= {int, float}
+        is_length = isinstance(rule, (MinLen, MaxLen)) and (all(is_tuple) or members == [str])
+        if isinstance(rule, BaseMetadata) and not is_range and not is_length:
+            return rule
+    tuples = members if all(is_tuple) else []
+    items = [item for member in tuples for item in typing.get_args(member)]
+    return next(filter(None, map(unchecked_constraint, items)), None)
 
 
 def allows(annotation: Any, value: Any) -> bool:
@@ -72,11 +93,40 @@ def enum_values(cls: type[enum.Enum]) -> dict[Any, enum.Enum]:
     return {member.value: member for member in cls}
 
 
-def _one_static(annotation: Any) -> bool:
+def _is_static(annotation: Any, marked: bool) -> bool:
     members = alternatives(annotation)
-    # Of two types, text could be read as either.
-    one_type = len([m for m in members if m is not types.NoneType]) <= 1
-    return one_type and all(is_static_type(member) for member in members)
+    types_of_value = [member for member in members if member is not types.NoneType]
+    texts = [text for member in members for text in _texts(member)]
+    # Of two types, or of two values with one text, the text could be read as either.
+    is_clear = len(types_of_value) <= 1 and len(set(texts)) == len(texts)
+    return is_clear and all(_is_static_type(member, marked) for member in members)
+
+
+def _is_static_type(member: Any, marked: bool) -> bool:
+    if typing.get_origin(member) is Literal:
+        words = typing.get_args(member)
+        return all(type(word) in (int, bool, str, types.NoneType) for word in words)
+    if typing.get_origin(member) is tuple:
+        items = typing.get_args(member)
+        return all(_is_static(item, marked) for item in items if item is not Ellipsis)
+    if member in (int, bool, str, Path, types.NoneType) or (marked and member is float):
+        return True
+    if not isinstance(member, type) or not issubclass(member, enum.Enum):
+        return False
+    # Members of a Flag can be joined to values that have no word.
+    is_plain = all(type(value) in (int, str) for value in enum_values(member))
+    return is_plain and not issubclass(member, enum.Flag)
+
+
+def _texts(member: Any) -> list[str]:
+    """What is written for each value of a type that has few."""
+    if member is types.NoneType:
+        return ["None"]
+    if typing.get_origin(member) is Literal:
+        return [str(word) for word in typing.get_args(member)]
+    if isinstance(member, type) and issubclass(member, enum.Enum):
+        return [str(value) for value in enum_values(member)]
+    return []
 
 
 def _is_a(value: Any, member: Any) -> bool:
@@ -93,7 +143,9 @@ def _is_a(value: Any, member: Any) -> bool:
         return isinstance(value, float) or is_scalar
     if member in (int, bool, str):
         return type(value) is member
-    return not isinstance(member, type) or isinstance(value, member)
+    # A subclass of a config would be written without the fields that it adds.
+    is_exact = dataclasses.is_dataclass(member)
+    return type(value) is member if is_exact else isinstance(value, member)
 
 
 def tuple_items(annotation: Any, length: int) -> tuple[Any, ...]:

@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, GroupedMetadata, Gt, Interval, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Interval, Le, Lt, MaxLen, MinLen
 
-from .annotations import allows, alternatives, in_words, is_marked_static, tuple_items
+from .annotations import (
+    allows,
+    alternatives,
+    constraints,
+    in_words,
+    is_marked_static,
+    tuple_items,
+)
 from .errors import UserError
 from .pytrees import is_config, plain_float
 
@@ -67,23 +74,38 @@ def find_problems(config: Any, prefix: str = "") -> Iterator[Problem]:
     found = []
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), prefix + field.name
-        if not is_marked_static(hints[field.name]) and not allows(hints[field.name], value):
+        # What is static is hashed, and an array has no hash.
+        is_array = is_marked_static(hints[field.name]) and hasattr(value, "dtype")
+        if is_array or not allows(hints[field.name], value):
             found.append((name, f"must be {in_words(hints[field.name])}, got {value!r}"))
         elif is_config(value):
             found.extend(find_problems(value, name + "."))
         else:
             found.extend((name, text) for text in _value_problems(value, hints[field.name]))
     yield from found
-    # A relation between fields means nothing, or stumbles, where one of them is wrong by itself.
-    if hasattr(config, "problems") and not found:
-        for name, message in config.problems():
+    faulty = {name for name, _ in found}
+    for name, message in _relations(config, bool(found)):
+        if prefix + name not in faulty:
             yield prefix + name, message
+
+
+def _relations(config: Any, has_faults: bool) -> Iterator[Problem]:
+    """What the class itself has to say of several fields together."""
+    try:
+        yield from config.problems() if hasattr(config, "problems") else ()
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError):
+        # A relation may stumble over a field that is wrong by itself, and that is reported.
+        if not has_faults:
+            raise
 
 
 def _value_problems(value: Any, annotation: Any) -> Iterator[str]:
     if isinstance(value, (str, Path)):
         yield from _text_problems(value)
+        if isinstance(value, str):
+            yield from _length_problems(value, annotation, "characters")
     elif isinstance(value, tuple):
+        yield from _length_problems(value, annotation, "items")
         yield from _tuple_problems(value, annotation)
     elif type(value) is int and abs(value) > _LARGEST:
         yield f"must fit into 32 bits, got {value}"
@@ -107,8 +129,15 @@ def _tuple_problems(value: tuple[Any, ...], annotation: Any) -> Iterator[str]:
     for index, (element, item) in enumerate(zip(value, items, strict=True)):
         for message in _value_problems(element, item):
             yield f"item {index + 1} {message}"
-    if not value and any(isinstance(rule, MinLen) for rule in _metadata(annotation)):
-        yield "must not be empty"
+
+
+def _length_problems(value: str | tuple[Any, ...], annotation: Any, parts: str) -> Iterator[str]:
+    for rule in constraints(annotation):
+        if isinstance(rule, MinLen) and len(value) < rule.min_length:
+            least = f"have at least {rule.min_length} {parts}, got {len(value)}"
+            yield f"must {'not be empty' if rule.min_length == 1 else least}"
+        if isinstance(rule, MaxLen) and len(value) > rule.max_length:
+            yield f"must have at most {rule.max_length} {parts}, got {len(value)}"
 
 
 def _float_problems(value: float, annotation: Any) -> Iterator[str]:
@@ -121,7 +150,7 @@ def _float_problems(value: float, annotation: Any) -> Iterator[str]:
 
 
 def _range_problems(value: Any, annotation: Any) -> Iterator[str]:
-    for rule in _metadata(annotation):
+    for rule in constraints(annotation):
         for kind, bound, holds, words in _RULES:
             if isinstance(rule, kind) and not holds(_as_traced(value), getattr(rule, bound)):
                 yield f"must be {words} {getattr(rule, bound)}, got {value}"
@@ -133,14 +162,3 @@ def _as_traced(value: Any) -> Any:
         return value
     with np.errstate(over="ignore", under="ignore"):
         return float(np.float32(value))
-
-
-def _metadata(annotation: Any) -> Iterator[object]:
-    """The constraints of an annotation, and of each alternative of a union."""
-    if typing.get_origin(annotation) is Annotated:
-        for entry in annotation.__metadata__:
-            yield from entry if isinstance(entry, GroupedMetadata) else [entry]
-        yield from _metadata(annotation.__origin__)
-    elif typing.get_origin(annotation) is not tuple:
-        for argument in typing.get_args(annotation):
-            yield from _metadata(argument)

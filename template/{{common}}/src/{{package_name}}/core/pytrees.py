@@ -5,8 +5,9 @@
 * **data**: `float`, `float | None`, another registered config, a union of configs. JAX traces its
   numbers, so a new value reuses the compiled program and `jax.grad` and `jax.vmap` reach it. `None`
   is structure: switching between `None` and a number compiles once more, a new number does not.
-* **static**: `int`, `bool`, `str`, `Literal`, `Enum`, `Path`, `None`, tuples of those, and whatever
-  is marked `Annotated[..., STATIC]`. It is part of the compiled program; a new value compiles anew.
+* **static**: `int`, `bool`, `str`, `Literal`, `Enum`, `Path`, `None`, tuples of those, and a float
+  or a tuple of floats that is marked `Annotated[..., STATIC]`. It is part of the compiled program;
+  a new value compiles anew.
 
 Anything else (list, dict, array, `Any`) is refused when the module is imported: as a static field a
 mutable value gives stale results, and an array fails only at the second call.
@@ -30,7 +31,13 @@ import numpy as np
 from jax.tree_util import GetAttrKey, KeyPath, keystr
 from jaxtyping import PyTree
 
-from .annotations import STATIC, alternatives, is_marked_static, is_static
+from .annotations import (
+    STATIC,
+    alternatives,
+    is_marked_static,
+    is_static,
+    unchecked_constraint,
+)
 
 __all__ = ["STATIC", "register_configs"]
 
@@ -109,10 +116,17 @@ def count_elements(tree: PyTree) -> int:
 def _classify(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not dataclasses.is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # pyright: ignore[reportAttributeAccessIssue]
         raise TypeError(f"{cls.__qualname__} must be a dataclass with frozen=True")
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _type_hints(cls)
     data, static = [], []
     for field in dataclasses.fields(cls):
         annotation, where = hints[field.name], f"{cls.__qualname__}.{field.name}"
+        if not field.init:
+            raise TypeError(f"{where}: has init=False, so neither flag nor file could set it")
+        if rule := unchecked_constraint(annotation):
+            raise TypeError(
+                f"{where}: {rule} is not checked here. Numbers take Gt, Ge, Lt, Le and Interval, "
+                "text and tuples MinLen, MaxLen and Len; say others in a method problems()."
+            )
         if _is_data(annotation):
             _check_union(annotation, where)
             data.append(field.name)
@@ -121,6 +135,18 @@ def _classify(cls: type[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             raise TypeError(f"{where}: {_why_refused(annotation, cls)}")
     return tuple(data), tuple(static)
+
+
+def _type_hints(cls: type[Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        fields = dataclasses.fields(cls)
+        names = [f.name for f in fields if isinstance(f.type, str) and str(error.name) in f.type]
+        raise TypeError(
+            f"{cls.__qualname__}.{' or '.join(names)}: {error.name} is not known here; "
+            "define it above the call of register_configs"
+        ) from None
 
 
 def _is_data(annotation: Any) -> bool:
@@ -151,8 +177,8 @@ def _why_refused(annotation: Any, cls: type) -> str:
     return (
         f"{annotation} cannot be a config field. Use float, a registered config or a union of "
         "those (traced by JAX), or one of int, bool, str, Literal, Enum, Path or a tuple of those "
-        "(static), each with None if need be; mark any other hashable, immutable type "
-        "Annotated[..., STATIC]."
+        "(static), each with None if need be. Annotated[float, STATIC] is static. Words of a "
+        "Literal or an Enum are int or text, and no two are written alike."
     )
 
 

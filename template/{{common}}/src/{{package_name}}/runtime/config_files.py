@@ -1,8 +1,9 @@
 """Configs as YAML files: written by one run, read and edited by people, read back equal.
 
-Values keep their annotated type, written as on the command line: an `int` in digits (`1_000`,
-never `1e3` or `1000.0`), a `float` in any usual form, `None`, `True` and `False` as Python has them
-(YAML's own `null`, `true` and `false` are read too), an `Enum` or a `Literal` by its exact value.
+Values keep their annotated type, and are read as on the command line: an `int` in digits (`1_000`,
+never `1e3` or `1000.0`), a `float` in any usual form, `None` or `null`, `True` or `true`, `False`
+or `false`, an `Enum` or a `Literal` by its exact value. Written are YAML's own `null`, `true` and
+`false`.
 """
 
 import enum
@@ -10,7 +11,7 @@ import functools
 import os
 import typing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ from cattrs import Converter, transform_error
 from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn
 
-from ..core.annotations import alternatives, enum_values, tuple_items
+from ..core.annotations import allows, alternatives, enum_values, in_words, tuple_items
 from ..core.errors import UserError
 from ..core.pytrees import is_registered, plain_float, union_members
 from .yaml_text import YamlError, read_yaml, write_yaml
@@ -82,6 +83,8 @@ def _merge(annotation: Any, base: Any, over: Any) -> Any:
 def _explain(error: BaseException, _: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         return f"unknown key {', '.join(sorted(map(str, error.extra_fields)))}"
+    if isinstance(error, KeyError):
+        return "is missing, and has no default"
     return str(error)
 
 
@@ -100,6 +103,9 @@ def _converter() -> Converter:
     converter.register_structure_hook(float, lambda value, _: _to_float(value))
     converter.register_structure_hook(Path, lambda value, _: Path(_to_exactly(value, str)))
     converter.register_structure_hook(enum.Enum, _to_exactly)
+    converter.register_structure_hook_factory(
+        lambda kind: typing.get_origin(kind) is Literal, lambda kind: _to_exactly
+    )
     converter.register_structure_hook_factory(
         lambda kind: typing.get_origin(kind) is tuple, _tuple_reader
     )
@@ -165,10 +171,10 @@ def _config_reader(cls: type, converter: Converter) -> Any:
 def _tuple_reader(annotation: Any, converter: Converter) -> Any:
     def structure(value: Any, _: Any) -> Any:
         if not isinstance(value, (list, tuple)):
-            raise ValueError(f"expected a list, got {value!r}")
+            raise ValueError(f"must be a list, got {value!r}")
         items = tuple_items(annotation, len(value))
         if len(items) != len(value):
-            raise ValueError(f"expected {len(items)} items, got {len(value)}")
+            raise ValueError(f"must have {len(items)} items, got {len(value)}")
         return tuple(map(converter.structure, value, items))
 
     return structure
@@ -176,22 +182,21 @@ def _tuple_reader(annotation: Any, converter: Converter) -> Any:
 
 def _to_mapping(value: Any) -> dict[Any, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"expected names and values, got {value!r}")
+        raise ValueError(f"must be names and values, got {value!r}")
     return value
 
 
 def _to_exactly(value: Any, kind: Any) -> Any:
-    if issubclass(kind, enum.Enum):
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
         words = enum_values(kind)
         if type(value) in (int, str) and value in words:
             return words[value]
-        raise ValueError(f"must be one of {', '.join(map(str, words))}, got {value!r}")
-    if type(value) is not kind:
-        raise ValueError(f"expected {kind.__name__}, got {value!r}")
-    return value
+    elif allows(kind, value):
+        return value
+    raise ValueError(f"must be {in_words(kind)}, got {value!r}")
 
 
 def _to_float(value: Any) -> float:
     if type(value) not in (int, float):
-        raise ValueError(f"expected a number, got {value!r}")
+        raise ValueError(f"must be a number, got {value!r}")
     return float(value)

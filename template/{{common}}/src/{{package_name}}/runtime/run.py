@@ -73,7 +73,7 @@ def train(config: TrainConfig) -> None:
         if step >= config.steps:
             say(f"{config.run_dir} is at step {step} already; give more --steps to go on")
             return
-        on_leader(lambda: write_config(config))
+        on_leader(lambda: write_config(config, step, changes))
 
         with (
             open_feed(config, mesh, examples_seen, config.steps - step) as feed,

@@ -3,16 +3,17 @@
 import dataclasses
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
 from ..configs import TrainConfig
 from ..core.checks import validate
 from ..core.errors import UserError
-from ..core.pytrees import config_items, data_fields
+from ..core.pytrees import data_fields, is_config
 from .config_files import load_config, save_config
 from .processes import on_leader
 from .yaml_text import read_yaml
@@ -21,6 +22,7 @@ CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
 FIGURES = "figures"
 CHECKPOINTS = "checkpoints"
+CHANGES_FILE = "changes.txt"
 LOCK_FILE = ".lock"
 
 _LEFTOVERS = (LOCK_FILE, CONFIG_FILE + ".tmp")
@@ -42,7 +44,7 @@ def open_folder(config: TrainConfig) -> list[str]:
     run_dir, changes = config.run_dir, []
     make_folder(run_dir)
     if (run_dir / CONFIG_FILE).exists():
-        changes = _changes(read_config(run_dir), config)
+        changes = accepted_changes(read_config(run_dir), config)
     elif _has_files(run_dir):
         raise UserError(
             f"run_dir: {run_dir} is not empty and is not the folder of a run; "
@@ -97,8 +99,11 @@ def lock_folder(run_dir: Path) -> Iterator[None]:
         lock.release()
 
 
-def write_config(config: TrainConfig) -> None:
-    """Say in the run folder what is trained from now on."""
+def write_config(config: TrainConfig, step: int = 0, changes: Sequence[str] = ()) -> None:
+    """Say in the run folder what is trained from `step` on, and what was changed there."""
+    if changes:
+        with (config.run_dir / CHANGES_FILE).open("a", encoding="utf-8") as file:
+            file.writelines(f"step {step}, {line}\n" for line in changes)
     save_config(config, config.run_dir / CONFIG_FILE)
 
 
@@ -135,25 +140,52 @@ def younger_fields(run_dir: Path, config: TrainConfig) -> list[str]:
     ]
 
 
-def _changes(old: TrainConfig, new: TrainConfig) -> list[str]:
-    before, after = dict(config_items(old)), dict(config_items(new))
-    before["optimizer"], after["optimizer"] = (type(c.optimizer).__name__ for c in (old, new))
+def accepted_changes(old: Any, new: Any) -> list[str]:
+    """What differs between two configs of a run, a line for each field.
+
+    Args:
+        old: the TrainConfig with which the run was trained so far.
+        new: the one with which it is to go on.
+
+    Raises:
+        UserError: a change would give the state another shape, or the data another order.
+    """
+    before, after = dict(_values(old)), dict(_values(new))
     names = [n for n in after if n in before and before[n] != after[n] and n != "run_dir"]
-    refused = [f"{n}: this run has {before[n]}, not {after[n]}" for n in names if _fixed(n, old)]
+    # Fields of another class say nothing beside its name.
+    names = [name for name in names if not any(name.startswith(f"{n}.") for n in names)]
+    was = {name: f"this run has {before[name].shown}, not {after[name].shown}" for name in names}
+    refused = [f"{n}: {was[n]}" for n in names if _is_fixed(n, before[n], after[n])]
     if _has_ema(old) != _has_ema(new):
         refused.append(f"ema_decay: this run has {old.ema_decay}, not {new.ema_decay}")
     if refused:
         where = f"run_dir: {new.run_dir} holds a run that this config cannot continue;"
         raise UserError("\n".join([f"{where} use the run's values, or another folder", *refused]))
-    return [f"changed: {name} was {before[name]}, is now {after[name]}" for name in names]
+    return [f"changed: {n} was {before[n].shown}, is now {after[n].shown}" for n in names]
 
 
-def _fixed(name: str, config: TrainConfig) -> bool:
-    """Whether a field decides the shape of the state or the order of the data."""
-    section, _, field = name.partition(".")
-    is_structure = field.split(".")[0] not in data_fields(type(config.model))
-    return name in ("seed", "optimizer") or (section == "model" and is_structure)
+class _Value(NamedTuple):
+    shown: Any
+    """What a field holds; of a nested config the name of its class."""
+    is_structure: bool
 
 
-def _has_ema(config: TrainConfig) -> bool:
+def _values(config: Any, prefix: str = "") -> Iterator[tuple[str, _Value]]:
+    """Each field with its dotted name, nested configs opened."""
+    for field in dataclasses.fields(config):
+        value, name = getattr(config, field.name), prefix + field.name
+        if is_config(value):
+            yield name, _Value(type(value).__name__, is_structure=True)
+            yield from _values(value, name + ".")
+        else:
+            yield name, _Value(value, field.name not in data_fields(type(config)))
+
+
+def _is_fixed(name: str, before: _Value, after: _Value) -> bool:
+    """Whether a change of this field gives the state another shape, or the data another order."""
+    is_structure = before.is_structure or after.is_structure
+    return name in ("seed", "optimizer") or (name.startswith("model.") and is_structure)
+
+
+def _has_ema(config: Any) -> bool:
     return config.ema_decay is not None

@@ -1,4 +1,4 @@
-"""YAML with the few plain values of YAML 1.2, and Python's word for nothing.
+"""YAML with the few plain values of YAML 1.2, and Python's word for nothing, which is read only.
 
 PyYAML follows YAML 1.1, where `010` is eight, `1:30` is ninety, `no` is false and `1e-4` is text.
 """
@@ -48,6 +48,13 @@ def _int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
     return int(loader.construct_scalar(node))
 
 
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    # Without quotes, YAML folds this end of a line to a blank.
+    style = '"' if "\x85" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
 _Loader.add_constructor("tag:yaml.org,2002:int", _int)
 for _kind, (_pattern, _first) in _PLAIN.items():
     for _class in (_Loader, _Dumper):
@@ -66,8 +73,10 @@ def read_yaml(text: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise YamlError(str(error)) from None
+    except (LookupError, AttributeError):  # of PyYAML, for a tag that its value does not fit
+        raise YamlError("a value does not fit the tag before it") from None
 
 
 def write_yaml(value: Any) -> str:
-    """The text of plain values, keys in their own order, None and booleans as Python has them."""
+    """The text of plain values, keys in their own order, for this and any other reader of YAML."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
