@@ -13,6 +13,9 @@ from .core.pytrees import register_configs
 STEPS = 1000
 """Steps of a run, and of its learning-rate schedule, if nothing else is said."""
 
+WEIGHT_DECAY = 0.05
+"""Of AdamW, per unit of learning rate, if nothing else is said."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:

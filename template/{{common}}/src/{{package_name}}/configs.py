@@ -24,7 +24,7 @@ from .core.checks import (
 )
 from .core.pytrees import register_configs
 from .model_configs import DataConfig, ModelConfig
-from .task_configs import STEPS, LossConfig, SampleConfig
+from .task_configs import STEPS, WEIGHT_DECAY, LossConfig, SampleConfig
 
 __all__ = [
     "SGD",
@@ -61,7 +61,7 @@ class AdamW:
     learning_rate: LearningRate = 2e-3
     """Peak learning rate; the schedule scales it."""
 
-    weight_decay: NonNegativeFloat = 0.05
+    weight_decay: NonNegativeFloat = WEIGHT_DECAY
     """Decay of weight matrices per unit of learning rate; biases and norms are left alone."""
 
     b1: Fraction = 0.9

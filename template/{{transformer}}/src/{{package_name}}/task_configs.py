@@ -13,6 +13,10 @@ from .core.pytrees import register_configs
 STEPS = 3000
 """Steps of a run, and of its learning-rate schedule, if nothing else is said."""
 
+WEIGHT_DECAY = 1.0
+"""Of AdamW, per unit of learning rate, if nothing else is said. Half a million bytes are few: with
+less decay the model learns them by heart."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LossConfig:
