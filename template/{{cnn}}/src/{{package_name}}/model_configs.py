@@ -33,15 +33,15 @@ class ModelConfig:
     """Residual blocks in each stage."""
 
     dropout: Fraction | None = 0.1
-    """Probability that a feature before the last layer is dropped in training; None draws no noise
-    at all."""
+    """Probability that a feature before the last layer is dropped in training.
+    None draws no noise at all."""
 
     norm_momentum: Fraction = 0.9
     """Share of themselves that running means and variances keep at each step."""
 
     compute_dtype: Literal["float32", "bfloat16"] = "float32"
-    """Precision of activations and matrix products. Parameters, running statistics, optimizer and
-    loss stay in float32."""
+    """Precision of activations and matrix products.
+    Parameters, running statistics, optimizer and loss stay in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,8 +129,8 @@ class ScheduleConfig:
     """How the learning rate moves over the steps, as a multiple of its peak."""
 
     shape: Shape = "cosine"
-    """What follows the warm-up: constant, linear, cosine, or wsd, which stays at the peak and
-    falls over the last fifth."""
+    """What follows the warm-up: constant, linear, cosine or wsd.
+    The last stays at the peak and falls over the last fifth."""
 
     warmup_steps: NonNegativeInt = 50
     """Steps from zero up to the peak."""
@@ -155,12 +155,12 @@ class LoaderConfig:
     """How examples get to the devices. What is trained does not depend on it."""
 
     stream: bool = False
-    """Read examples while training, for data that does not fit on a device beside the model;
-    otherwise all of them are put there first, which is faster."""
+    """Read examples while training, for data that does not fit on a device beside the model.
+    Otherwise all of them are put there first, which is faster."""
 
     workers: NonNegativeInt = 0
-    """Processes that read and decode, with `stream`; 0 does so in threads of the training process,
-    which is faster where decoding takes little."""
+    """Processes that read and decode, with `stream`.
+    0 does so in threads of the training process, which is faster where decoding takes little."""
 
     ahead: PositiveInt = 32
     """Batches that are read before they are needed, with `stream`."""
@@ -171,8 +171,8 @@ class MeshConfig:
     """How devices share the work. What is trained does not depend on it, beyond rounding."""
 
     data: int = -1
-    """Groups of devices, each with a copy of the state and a part of every batch; -1 makes as many
-    as there are devices for."""
+    """Groups of devices, each with a copy of the state and a part of every batch.
+    -1 makes as many as there are devices for."""
 
     fsdp: PositiveInt = 1
     """Devices in a group that divide the state among them, and their part of the batch."""
@@ -211,15 +211,15 @@ class TrainConfig:
     """Parts that a batch is computed in, one after another: less memory, the same gradient."""
 
     max_skipped: PositiveInt = 5
-    """A step without a finite gradient changes nothing. The run ends when the last so many steps of
-    a chunk had none."""
+    """A step without a finite gradient changes nothing.
+    The run ends when the last so many steps of a chunk had none."""
 
     debug_nans: bool = False
     """Run one operation at a time, slowly, and name the one that first makes a NaN."""
 
     profile: NonNegativeInt = 0
-    """Write a trace of so many steps to profile/ in the run folder before training, and print their
-    speed; 0 is off."""
+    """Write a trace of so many steps to profile/ in the run folder before training; 0 is off.
+    Their speed is printed."""
 
     ema_decay: Fraction | None = 0.99
     """Decay of the moving average of the parameters, which is what evaluation uses; None is off."""

@@ -35,8 +35,8 @@ class ModelConfig:
     """Probability that a hidden activation is dropped in training; None draws no noise at all."""
 
     compute_dtype: Literal["float32", "bfloat16"] = "float32"
-    """Precision of activations and matrix products. Parameters, optimizer, loss and the points on
-    the paths stay in float32."""
+    """Precision of activations and matrix products.
+    Parameters, optimizer, loss and the points on the paths stay in float32."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""

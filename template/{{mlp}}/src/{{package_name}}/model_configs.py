@@ -33,8 +33,8 @@ class ModelConfig:
     """Probability that a hidden activation is dropped in training; None draws no noise at all."""
 
     compute_dtype: Literal["float32", "bfloat16"] = "float32"
-    """Precision of activations and matrix products. Parameters, optimizer and loss stay in
-    float32."""
+    """Precision of activations and matrix products.
+    Parameters, optimizer and loss stay in float32."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,20 +38,20 @@ class ModelConfig:
     """Hidden size of the gated MLP."""
 
     dropout: Fraction | None = None
-    """Probability that an element of a block's output is dropped in training; None draws no noise
-    at all."""
+    """Probability that an element of a block's output is dropped in training.
+    None draws no noise at all."""
 
     stacked: bool = False
-    """Hold all layers in one stack and scan over them: compiles in the time of one layer. Faster
-    to start from about 12 layers on; a step is slower on the CPU."""
+    """Hold all layers in one stack and scan over them: compiles in the time of one layer.
+    Faster to start from about 12 layers on; a step is slower on the CPU."""
 
     remat: bool = False
-    """Compute activations again in the backward pass instead of keeping them: less memory, about a
-    third more time."""
+    """Compute activations again in the backward pass instead of keeping them.
+    Less memory, about a third more time."""
 
     compute_dtype: Literal["float32", "bfloat16"] = "float32"
-    """Precision of activations and matrix products. Parameters, optimizer, norms, softmax and loss
-    stay in float32."""
+    """Precision of activations and matrix products.
+    Parameters, optimizer, norms, softmax and loss stay in float32."""
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """What a range alone cannot say."""

@@ -26,8 +26,8 @@ class LossConfig:
     """Probability mass moved from the label to all bytes alike."""
 
     chunk: PositiveInt | None = None
-    """Places of the context whose logits are held at a time, and computed again in the backward
-    pass; None holds all. Saves memory where a vocabulary is large, and costs time."""
+    """Places of the context whose logits are held at a time; None holds all.
+    They are computed again in the backward pass: less memory with a large vocabulary, more time."""
 
 
 @dataclass(frozen=True, kw_only=True)

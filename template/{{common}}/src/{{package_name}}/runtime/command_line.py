@@ -1,29 +1,31 @@
 """From a command line to a config, and from a person's mistake to one clear message.
 
 Values are written the same way here, in files and in the help: an `int` in digits (`1_000`, never
-`1e3`), a `float` in any usual form, `None`, `True` and `False` as Python has them, an `Enum` or a
-`Literal` by its exact value.
+`1e3`), a `float` in any usual form, `None`, `True` and `False` as Python has them or `null`, `true`
+and `false` as YAML has, an `Enum` or a `Literal` by its exact value.
 """
 
 import argparse
+import dataclasses
 import functools
+import io
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import jax
-import tyro
 
 from ..configs import TrainConfig
 from ..core.checks import validate
 from ..core.errors import TrainingError, UserError, first_line
-from ..core.pytrees import union_fields
 from ..presets import PRESETS
 from .checking import check_run
 from .compile_cache import use_compile_cache
 from .config_files import config_text, load_config
 from .devices import fake_devices
+from .flags import describe, read_flags
 from .processes import add_process_flags, join_by_flags, say
 from .run_folder import CONFIG_FILE
 from .startup import START
@@ -49,21 +51,12 @@ def parse(
         check: raises a UserError where the config cannot be used.
 
     Raises:
-        UserError: a value is out of range.
+        UserError: a value is out of range, or a member of a union is chosen twice.
         SystemExit: with status 2 for a flag that does not exist or cannot be read; with 0 after
             `--help`.
     """
-    config = tyro.cli(
-        type(default),
-        default=default,
-        args=_choices_first(type(default), sys.argv[1:] if argv is None else argv),
-        description=description or type(default).__doc__,
-        config=(
-            tyro.conf.CascadeSubcommandArgs,
-            tyro.conf.FlagConversionOff,
-            tyro.conf.EnumChoicesFromValues,
-        ),
-    )
+    argv = sys.argv[1:] if argv is None else argv
+    config = read_flags(default, argv, description or describe(type(default).__doc__ or ""))
     START.mark("imports")
     use_compile_cache(getattr(config, "compile_cache", True))
     check(config)
@@ -94,8 +87,8 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
         join_by_flags(start)
         check_run(config)
 
-    summary = start_help(TrainConfig.__doc__, *_TRAIN_HELP)
-    config = parse(start_config(start), flags, summary, check)
+    above = start_help(TrainConfig.__doc__ or "", *_TRAIN_HELP)
+    config = parse(start_config(start), flags, above, check)
     if start.print_config:
         print_config(config)
     if start.dry_run:
@@ -110,13 +103,14 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
 
 _TRAIN_HELP = (
     "To know before:",
-    "  --dry-run        compile, print size, memory and where arrays go, and stop",
-    "  --fake-devices N   with it: as on a machine that has N devices",
+    ("--dry-run", "compile, print size, memory and where arrays go, and stop"),
+    ("--fake-devices N", "with it: as on a machine that has N devices"),
     "",
     "Several processes, one model (docs/scaling.md):",
-    "  --distributed    ask Slurm, Open MPI, Kubernetes or the TPU pod who the others are",
-    "  --coordinator HOST:PORT --num-processes N --process-id I   or say it yourself",
-    "  --local-device-ids 0,1   devices of this process; --join-timeout SECONDS (300)",
+    ("--distributed", "ask Slurm, Open MPI, Kubernetes or the TPU pod who the others are"),
+    ("--coordinator HOST:PORT --num-processes N --process-id I", "or say it yourself"),
+    ("--local-device-ids 0,1", "devices of this process"),
+    ("--join-timeout SECONDS", "how long to wait for the others; 300 if not given"),
 )
 
 
@@ -124,7 +118,7 @@ def start_parser() -> argparse.ArgumentParser:
     """Takes the flags that say what to start from, and leaves all others alone."""
     parser = _StartParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset", action="append", default=[])
-    parser.add_argument("--config", action="append", default=[], type=Path)
+    parser.add_argument("--config", action="append", default=[], type=_path)
     parser.add_argument("--print-config", action="store_true")
     return parser
 
@@ -132,34 +126,59 @@ def start_parser() -> argparse.ArgumentParser:
 def start_config(start: argparse.Namespace) -> TrainConfig:
     """The config that `--preset` and `--config` name.
 
+    A folder stands for the run in it, wherever it was moved or copied to: it is the run folder. A
+    file by itself says which is.
+
     Raises:
         UserError: preset or file cannot be used.
     """
-    preset = _at_most_one("--preset", start.preset) or "default"
-    if preset not in PRESETS:
-        raise UserError(f"--preset: must be one of {', '.join(PRESETS)}, got {preset}")
-    default = PRESETS[preset]
-    path = _at_most_one("--config", start.config)
-    if path is not None:
-        default = load_config(path / CONFIG_FILE if path.is_dir() else path, default)
-    return default
+    preset, path = _at_most_one("--preset", start.preset), _at_most_one("--config", start.config)
+    default = _preset("default" if preset is None else preset)
+    if path is None:
+        return default
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        raise UserError(f"--config: cannot be read ({error.strerror}): {path}") from None
+    if not is_folder:
+        return load_config(path, default)
+    file = path / CONFIG_FILE
+    if file.is_file() and not file.stat().st_size:
+        raise UserError(f"--config: {file} is empty: the config of this run is lost")
+    return dataclasses.replace(load_config(file, default), run_dir=path)
 
 
-def start_help(summary: str | None, *more: str) -> str:
-    """What stands above the flags in the help; `more` are lines on flags of one script."""
-    return "\n".join(
-        [
-            *((summary or "").strip(), *(["", *more] if more else []), ""),
-            "What to start from; every flag below overrides it:",
-            f"  --preset NAME    {', '.join(PRESETS)} (presets.py)",
-            "  --config FILE    a saved config.yaml, or the folder of a run",
-            "  --print-config   print the config that would be used, and stop",
-        ]
+def _preset(name: str) -> TrainConfig:
+    if name not in PRESETS:
+        raise UserError(f"--preset: must be one of {', '.join(PRESETS)}, got {name!r}")
+    config: object = PRESETS[name]
+    if not isinstance(config, TrainConfig):
+        raise UserError(f"preset {name} (presets.py): must be a TrainConfig, got {config!r}")
+    try:
+        validate(config)
+    except UserError as error:
+        raise UserError(f"preset {name} (presets.py): cannot be used\n{error}") from None
+    return config
+
+
+def start_help(summary: str, *more: str | tuple[str, str]) -> str:
+    """What stands above the flags in the help; `more` is on flags of one script, as `describe`."""
+    return describe(
+        summary,
+        "",
+        *more,
+        "",
+        "What to start from; every flag below overrides it:",
+        ("--preset NAME", f"{', '.join(PRESETS)} (presets.py)"),
+        ("--config FILE", "a saved config.yaml, or the folder of a run"),
+        ("--print-config", "print the config that would be used, and stop"),
     )
 
 
 def print_config(config: TrainConfig) -> NoReturn:
-    """Print a config as a file that `--config` takes, and end the process."""
+    """Print a config as a file that `--config` takes, in UTF-8 as it, and end the process."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     print(config_text(config), end="")
     sys.exit(0)
 
@@ -168,11 +187,13 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
     """Let errors that are meant for people end the process with their message alone.
 
     The status is 2 for a mistake in the input, 1 where training or the system cannot go on, 130 for
-    Ctrl-C.
+    Ctrl-C. What a terminal cannot show is printed as stderr does: no text ends the process.
     """
 
     @functools.wraps(command)
     def wrapped() -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             command()
         except UserError as error:
@@ -216,14 +237,7 @@ def _at_most_one(flag: str, values: list[T]) -> T | None:
     return values[0] if values else None
 
 
-def _choices_first(cls: type, argv: Sequence[str]) -> list[str]:
-    """The arguments with words such as `optimizer:sgd` moved to the front.
-
-    tyro would take a flag before the word as one of the default member, and refuse the word.
-    """
-    words = {
-        f"{name.replace('_', '-')}:{word}"
-        for name, members in union_fields(cls)
-        for word in (*members, "none")
-    }
-    return sorted(argv, key=lambda word: word not in words)
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("must be a file or the folder of a run, got nothing")
+    return Path(text)

@@ -14,6 +14,7 @@ from ...configs import TrainConfig
 from ...core.annotations import alternatives
 from ...core.errors import UserError
 from ...core.pytrees import is_registered, union_fields
+from ..flags import python_word
 
 _RANGE = re.compile(r"(log|uniform):([^:]+):([^:]+)")
 
@@ -66,7 +67,9 @@ def split_axes(words: Sequence[str]) -> tuple[list[Axis], list[str]]:
         if kinds and not any(typing.get_origin(kind) is tuple for kind in kinds):
             if any(len(choice) == 1 for choice in choices):
                 raise UserError(f"{choices[0][0]}: a value is missing")
-            choices = [[flag, word] for flag, *values in choices for word in values]
+            choices = [
+                [flag, python_word(word, kinds)] for flag, *values in choices for word in values
+            ]
         axis = Axis(name, choices, float in kinds, _range(choices, float in kinds))
         if len(choices) == 1 and not axis.range:
             common += choices[0]

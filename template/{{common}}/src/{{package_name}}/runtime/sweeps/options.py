@@ -29,15 +29,21 @@ from .axes import Axis, draw_settings, split_axes, to_integer, to_number
 _COUNTS = ("--seeds", "--random", "--halve-every", "--at-once")
 _SUMMARY = "Train all combinations of the values that flags are given, compare them, name the best."
 _HELP = (
-    "Each flag of training may have several values, --lr 1e-3 3e-3. A tuple is one value:",
-    "repeat its flag. The flags of the sweep itself:",
-    "  --seeds N        train each setting with N seeds, from --seed on",
-    "  --random N       N settings spread over the values, and over ranges such as log:1e-4:1e-2",
-    "                   and uniform:0:0.5; fewer where some are the same",
-    "  --halve-every S  drop the worse half of the settings after every S steps",
-    "  --rank-by NAME   held-out metric to compare by; loss if not given, or where the loss itself",
-    "                   is swept another one",
-    "  --at-once N      members computed side by side; chosen by the device if not given",
+    "Each flag of training may have several values, --lr 1e-3 3e-3. A tuple is one value: repeat "
+    "its flag. The flags of the sweep itself:",
+    ("--seeds N", "train each setting with N seeds, from --seed on"),
+    (
+        "--random N",
+        "N settings spread over the values, and over ranges such as log:1e-4:1e-2 and "
+        "uniform:0:0.5; fewer where some are the same",
+    ),
+    ("--halve-every S", "drop the worse half of the settings after every S steps"),
+    (
+        "--rank-by NAME",
+        "held-out metric to compare by; loss if not given, or where the loss itself is swept "
+        "another one",
+    ),
+    ("--at-once N", "members computed side by side; chosen by the device if not given"),
 )
 
 
