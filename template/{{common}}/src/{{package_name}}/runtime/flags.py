@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import shutil
 import sys
 import textwrap
@@ -40,7 +41,7 @@ def read_flags(default: T, argv: Sequence[str], above: str) -> T:
             `--help`.
     """
     encoding = sys.stdout.encoding or "utf-8"  # a test may print to one without
-    page = io.TextIOWrapper(_Page(), encoding=encoding, errors="replace")
+    page = io.TextIOWrapper(_Page(sys.stdout.isatty()), encoding=encoding, errors="replace")
     try:
         with contextlib.redirect_stdout(page):
             return tyro.cli(
@@ -132,8 +133,12 @@ def _choices_first(cls: type, argv: Sequence[str]) -> list[str]:
 class _Page(io.BytesIO):
     """Takes down what is printed, with colours where there would be some."""
 
+    def __init__(self, has_colours: bool):
+        super().__init__()
+        self._has_colours = has_colours
+
     def isatty(self) -> bool:
-        return sys.__stdout__ is not None and sys.__stdout__.isatty()
+        return self._has_colours
 
 
 def _print_help(text: str, above: str) -> None:
@@ -142,6 +147,7 @@ def _print_help(text: str, above: str) -> None:
     if "usage:" not in usage:  # nothing, or the completion of a shell
         print(text, end="")
         return
+    usage = re.sub(r"\x1b\[[\d;]*m", "", usage)  # colours have a length, and may not be broken
     print("\n".join(_wrap(usage, later=" " * 4)))
     print(f"\n{above}\n\n{boxes.lstrip()}", end="")
 
