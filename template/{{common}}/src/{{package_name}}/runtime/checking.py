@@ -7,7 +7,7 @@ from ..core.checks import Problem, find_problems, refuse
 from ..core.errors import UserError
 from ..data.sources import load_split, num_examples, open_source
 from .config_files import config_text
-from .devices import mesh_problems
+from .devices import mesh_problems, start_devices
 from .processes import check_alike
 
 
@@ -15,10 +15,11 @@ def check_run(config: TrainConfig) -> None:
     """Check a config by itself, against the data that it names, and against the devices.
 
     Raises:
-        UserError: one line for each problem, with the dotted name of the field; or another process
-            of the job has another config.
+        UserError: one line for each problem, with the dotted name of the field; or there are no
+            devices, or another process of the job has another config.
     """
     problems = list(find_problems(config))
+    start_devices()
     if not any(name.startswith("data.") for name, _ in problems):
         problems += _data_problems(config)
     if not problems:

@@ -19,6 +19,7 @@ from ..core.errors import TrainingError, UserError, first_line
 from ..core.keys import root_key
 from ..core.pytrees import dotted
 from ..training.state import TrainState, abstract_state
+from .devices import start_devices
 from .digests import find_damage, write_digests
 from .processes import agree, is_leader
 from .retention import NewestAndBest, finite_loss
@@ -251,9 +252,10 @@ def restore_run(run_dir: Path, step: int | None) -> tuple[TrainConfig, TrainStat
     """The config and a saved state of the run in a folder.
 
     Raises:
-        UserError: there is no run or no such checkpoint.
+        UserError: there is no run or no such checkpoint, or there are no devices.
     """
     config = read_config(run_dir)
+    start_devices()
     for line in younger_fields(run_dir, config):
         print(line, file=sys.stderr)
     if not (run_dir / CHECKPOINTS).exists():

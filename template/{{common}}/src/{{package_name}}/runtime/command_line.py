@@ -7,6 +7,7 @@ and `false` as YAML has, an `Enum` or a `Literal` by its exact value.
 
 import argparse
 import dataclasses
+import errno
 import functools
 import io
 import stat
@@ -208,15 +209,22 @@ def readable_errors(command: Callable[[], None]) -> Callable[[], None]:
             reason = first_line(error)
             print(f"error: there is not enough memory: {reason}\n{_LESS_MEMORY}", file=sys.stderr)
             sys.exit(1)
-        except OSError as error:  # a full disk, a file where a folder should be
-            print(f"error: {error}", file=sys.stderr)
-            sys.exit(1)
+        except OSError as error:
+            path = "" if error.filename is None else f"{error.filename}: "
+            print(f"error: {path}{error.strerror or error}", file=sys.stderr)
+            # A path that cannot be used is a mistake in the input; a full disk is none.
+            sys.exit(2 if error.errno in _OF_A_PATH else 1)
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             sys.exit(130)
 
     return wrapped
 
+
+_OF_A_PATH = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST),
+)
 
 _LESS_MEMORY = (
     "What helps: a smaller model or batch, --accumulate, --mesh.fsdp on several devices, and "

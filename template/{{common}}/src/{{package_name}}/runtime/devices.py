@@ -1,5 +1,6 @@
 """The mesh of a run, on the devices that there are."""
 
+import os
 from collections.abc import Iterator
 
 import jax
@@ -7,7 +8,7 @@ from jax.sharding import Mesh
 
 from ..configs import MeshConfig, TrainConfig
 from ..core.checks import Problem
-from ..core.errors import UserError
+from ..core.errors import UserError, first_line
 from ..core.sharding import make_mesh
 
 
@@ -23,6 +24,22 @@ def fake_devices(count: int, is_dry_run: bool) -> None:
         raise UserError(f"--fake-devices: must be at least 1, got {count}")
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_num_cpu_devices", count)
+
+
+def start_devices() -> None:
+    """Start the backend of JAX, for those who are about to use it.
+
+    Raises:
+        UserError: the environment asks for devices that are not there.
+    """
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError) as error:  # what JAX raises differs by platform
+        raise UserError(
+            f"JAX_PLATFORMS: JAX finds no device of {os.environ.get('JAX_PLATFORMS')} here "
+            f"({first_line(error)}). Name another, name none, or install the extra for these "
+            "devices (README.md)"
+        ) from None
 
 
 def open_mesh(config: MeshConfig) -> Mesh:

@@ -5,13 +5,14 @@ import sys
 
 import jax
 from jax.sharding import PartitionSpec
+from jaxtyping import PyTree
 
 from ..configs import TrainConfig, for_device
 from ..core.errors import TrainingError
 from ..core.keys import root_key
 from ..core.sharding import divided_like, place
 from ..data.pipeline import example_order
-from ..data.sources import load_split
+from ..data.sources import Data, load_split
 from ..modeling.model import TENSOR_AXES
 from ..training.loops import chunk_length
 from ..training.state import TrainState, abstract_state, init_state
@@ -30,6 +31,9 @@ from .run_folder import lock_folder, open_folder, write_config
 from .signals import stop_on_signals
 from .startup import START
 from .tracking import MetricsLog, skipped_streak, summarise
+
+_MANY = 5
+"""Lengths of chunks that are worth a word."""
 
 
 def train(config: TrainConfig) -> None:
@@ -50,8 +54,21 @@ def train(config: TrainConfig) -> None:
     START.mark("imports")
     check_run(config)
     on_leader(lambda: open_folder(config))
-    mesh = open_mesh(config.mesh)
-    held_out, key = load_split(config.data, "test"), root_key(config.seed)
+    held_out = load_split(config.data, "test")
+    line, (params, model_state) = _train(config, held_out)
+    if is_leader():
+        draw_curves(config.run_dir)
+        draw_figures(params, model_state, held_out, config)
+        print(line)
+
+
+def _train(config: TrainConfig, held_out: Data) -> tuple[str, tuple[PyTree, PyTree]]:
+    """All but the pictures.
+
+    Returns:
+        A line on where the run is, and what pictures show: parameters and the model's state.
+    """
+    mesh, key = open_mesh(config.mesh), root_key(config.seed)
     eval_data, key = place((held_out, key), mesh, PartitionSpec())
     START.mark("data")
     # Its floats go to the devices once, and not at each start of a program.
@@ -71,8 +88,8 @@ def train(config: TrainConfig) -> None:
             state, examples_seen = init_state(traced, key), 0
         step, streak, evaluation = int(state.step), 0, None
         if step >= config.steps:
-            say(f"{config.run_dir} is at step {step} already; give more --steps to go on")
-            return
+            line = f"{config.run_dir} is at step {step} already; give more --steps to go on"
+            return line, fetch((state.eval_params, state.eval_model_state))
         on_leader(lambda: write_config(config, step, changes))
 
         with (
@@ -83,7 +100,7 @@ def train(config: TrainConfig) -> None:
             ends_with_its_peers(),
         ):
             progress.say(f"{config.run_dir}: {describe(state, feed.size)}, from step {step}")
-            for line in [*changes, *_notes(config)]:
+            for line in [*changes, *notes(config)]:
                 progress.say(line)
             if config.profile:
                 for line in profile_steps(state, feed, config):
@@ -131,15 +148,12 @@ def train(config: TrainConfig) -> None:
             name = signal.Signals(signum).name
             say(f"stopped by {name} at step {step}; the same command goes on from here")
             sys.exit(128 + signum)
-        params, model_state = fetch((state.eval_params, state.eval_model_state))
         best = saved.best_step()
-    if is_leader():
-        draw_curves(config.run_dir)
-        draw_figures(params, model_state, held_out, config)
-        print(f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}")
+        line = f"trained {step} steps, lowest held-out loss at step {best}; see {config.run_dir}"
+        return line, fetch((state.eval_params, state.eval_model_state))
 
 
-def _notes(config: TrainConfig) -> list[str]:
+def notes(config: TrainConfig) -> list[str]:
     """What a careful reader of the config would want to be told."""
     notes = []
     warmup = config.schedule.warmup_steps
@@ -153,6 +167,16 @@ def _notes(config: TrainConfig) -> list[str]:
         notes.append(
             f"note: from step {total} on the learning rate stays at {final:g} of its peak; "
             f"--schedule.total-steps {config.steps} would spread the schedule over the run"
+        )
+    lengths, step = set(), 0
+    while step < min(config.steps, 10_000) and len(lengths) < _MANY:
+        length = chunk_length(step, config.steps, config)
+        lengths.add(length)
+        step += length
+    if len(lengths) == _MANY:
+        notes.append(
+            "note: log_every, eval_every and save_every cut the run into chunks of many lengths, "
+            "and each length is compiled; multiples of one another are cut into few"
         )
     if config.schedule.shape != "constant" and config.steps < total:
         notes.append(f"note: the schedule goes on until step {total}, this run to {config.steps}")

@@ -4,7 +4,7 @@ import dataclasses
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from ..core.errors import UserError
 from ..core.pytrees import data_fields, is_config
 from .config_files import load_config, save_config
 from .processes import on_leader
-from .yaml_text import read_yaml
+from .yaml_text import YamlError, read_yaml
 
 CONFIG_FILE = "config.yaml"
 METRICS_FILE = "metrics.jsonl"
@@ -43,7 +43,7 @@ def open_folder(config: TrainConfig) -> list[str]:
     """
     run_dir, changes = config.run_dir, []
     make_folder(run_dir)
-    if (run_dir / CONFIG_FILE).exists():
+    if _is_run(run_dir):
         changes = accepted_changes(read_config(run_dir), config)
     elif _has_files(run_dir):
         raise UserError(
@@ -52,6 +52,18 @@ def open_folder(config: TrainConfig) -> list[str]:
         )
     make_folder(run_dir / CHECKPOINTS)
     return changes
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether its `config.yaml` is that of a run; others call theirs so, too."""
+    path = folder / CONFIG_FILE
+    if not path.exists() or (folder / CHECKPOINTS).is_dir():
+        return path.exists()
+    try:
+        content = read_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, YamlError, UnicodeDecodeError):
+        return False
+    return isinstance(content, dict) and {"run_dir", "steps", "seed"} <= set(content)
 
 
 def _has_files(folder: Path) -> bool:
@@ -69,11 +81,15 @@ def make_folder(folder: Path) -> None:
     Raises:
         UserError: it cannot be made, or its files cannot be read and written.
     """
+    missing = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
+        for path in missing:  # nothing is left behind
+            with suppress(OSError):
+                path.rmdir()
         raise UserError(f"run_dir: cannot use {folder} ({error.strerror})") from None
 
 
