@@ -3,6 +3,7 @@
 Plain `nox` runs what to run before a push.
 """
 
+import difflib
 import os
 import shutil
 import sys
@@ -176,6 +177,9 @@ def demo_target(arguments: list[str]) -> tuple[Path, list[str]]:
     if len(names) > 1:
         refuse(f"give one FOLDER or MODEL, not {len(names)}: {' '.join(names)}")
     if names and names[0] not in MODELS:
+        near = difflib.get_close_matches(names[0], MODELS, 1)
+        if near and Path(names[0]).name == names[0]:
+            refuse(f"no model is {names[0]}; {near[0]} is one. For a folder write ./{names[0]}")
         folder = Path(names[0]).expanduser().absolute()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             refuse(f"{folder} exists and is not an empty folder. Name another, or remove it first.")

@@ -1,5 +1,6 @@
 """A package's name can be imported and hides nothing, and a title leads to a good one."""
 
+import builtins
 import keyword
 import re
 import sys
@@ -28,7 +29,8 @@ def snapshot(snapshot: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         *[(name, "a keyword") for name in ("class", "match", "none")],
         *[(name, "standard library") for name in ("json", "distutils", "compression")],
         *[(name, "a library that") for name in ("jax", "optax", "grain", "scikit_learn")],
-        *[(name, "a folder or file") for name in ("tests", "src", "runs")],
+        *[(name, "a folder or file") for name in ("tests", "src", "runs", "sweep", "sweeps")],
+        *[(name, "Python itself defines") for name in ("print", "filter", "input")],
         *[(name, "Windows") for name in ("con", "lpt1")],
     ],
 )
@@ -52,6 +54,9 @@ def test_package_name_near_a_rule_is_accepted(render: Render, name: str) -> None
         ("Class", "class_project"),
         ("深度 Net", "net"),
         ("a" * 80, "a" * 40),
+        ("Print", "print_project"),
+        # The longest reserved name leaves no room for what is added.
+        ("OpenTelemetry exporter HTTP transport", "opentelemetry_exporter_http_tran_project"),
     ],
 )
 def test_package_name_comes_from_the_title(render: Render, title: str, package: str) -> None:
@@ -77,16 +82,18 @@ def test_no_title_leads_to_a_bad_package_name(title: str) -> None:
     assert not package or macro("check_package_name", package) == ""
 
 
+TAKEN = [*keyword.kwlist, *sys.stdlib_module_names, *dir(builtins)]
+
 # Names that nearly keep the rule, and whatever else is typed.
 near = st.from_regex(r"\A[a-z_0-9][a-zA-Z0-9_]{0,44}[\n.-]?\Z")
 
 
 @settings(FUZZ, max_examples=300)
-@given(name=near | anything | st.sampled_from([*keyword.kwlist, *sys.stdlib_module_names]))
+@given(name=near | anything | st.sampled_from(TAKEN))
 def test_any_name_can_be_imported_or_is_refused(name: str) -> None:
     refused = macro("check_package_name", name)
     good = re.fullmatch("[a-z][a-z0-9_]{0,38}[a-z0-9]|[a-z]", name)
-    if not good or keyword.iskeyword(name) or name in sys.stdlib_module_names:
+    if not good or name in TAKEN:
         assert re.fullmatch("(A package name has|The name .* is) .*", refused)
     elif not refused:
         assert name.isidentifier()

@@ -29,7 +29,7 @@ def copy(snapshot: Path, target: str, cwd: Path, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "target", ["with blanks/a b", "Prüfung/深度", 'it\'s "quoted"', "$HOME `x`", "a/b/c/d"]
+    "target", ["with blanks/a b", "Prüfung/深度", 'it\'s "quoted"', "$HOME `x`", "a/b/c/d", "-dash"]
 )
 def test_folder_may_have_any_name(snapshot: Path, tmp_path: Path, target: str) -> None:
     said = copy(snapshot, f"./{target}", tmp_path)
@@ -41,6 +41,9 @@ def test_folder_may_have_any_name(snapshot: Path, tmp_path: Path, target: str) -
     assert Path(where.stdout.strip()) == (tmp_path / target).resolve()
     assert "pyproject.toml" in checks.relative(tmp_path / target)
     assert list(checks.unreadable(tmp_path / target)) == []
+    # It was copied from a plain folder, whose version no one can know.
+    assert "cannot be updated" in said
+    assert "nox -s update" not in said
 
 
 def test_folder_may_be_part_of_a_larger_repository(snapshot: Path, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from answers import REFUSED, answers_of, free_text_only, refusal
-from conftest import Render
+from conftest import ROOT, Render, macro
 from fast_render import FREE_TEXT
+from questions import asked
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,33 @@ def test_text_that_no_one_means_is_refused(render: Render, question: str) -> Non
     assert "is empty" in refusal(render, **{question: "  "})
     assert "ends with a blank" in refusal(render, **{question: "a "})
     assert "Shorten it" in refusal(render, **{question: "a" * 501})
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u3164", "\u2800\u200d", "\ufe0f", "\U000e0041"])
+def test_text_that_no_one_can_see_is_empty(render: Render, text: str) -> None:
+    for question in FREE_TEXT:
+        assert "is empty" in refusal(render, **{question: text})
+    assert answers_of(render(description=f"a{text}b"))["description"] == f"a{text}b"
+
+
+@pytest.mark.parametrize("name", ["modle", "licence", "mlp", "distribution_name", "common", "_x"])
+def test_only_questions_are_answered(render: Render, tmp_path: Path, name: str) -> None:
+    """Copier would drop a misspelt name, and let a computed answer be anything."""
+    with pytest.raises(ValueError, match=f"There is no question {name}. The questions are"):
+        render(**{name: "x"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_questions_named_are_those_asked() -> None:
+    config = yaml.safe_load((ROOT / "copier.yml").read_text(encoding="utf-8"))
+    assert macro("check_data", dict.fromkeys(asked(config)), "2026") == ""
+    assert macro("check_data", {"other": 1}, "2026").endswith(f"are {', '.join(asked(config))}.")
+
+
+@pytest.mark.parametrize("year", ["26", "20266", "soon", "2026\n"])
+def test_a_year_has_four_digits(render: Render, year: str) -> None:
+    with pytest.raises(ValueError, match="does not have four digits"):
+        render(year=year)
 
 
 @pytest.mark.parametrize(

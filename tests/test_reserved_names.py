@@ -1,5 +1,6 @@
 """The list of names that no package may have is complete and current."""
 
+import builtins
 import keyword
 import re
 import sys
@@ -22,6 +23,9 @@ def test_list_holds_the_modules_and_keywords_of_this_python() -> None:
     public = {name.lower() for name in sys.stdlib_module_names if not name.startswith("_")}
     assert public <= listed()
     assert {word.lower() for word in keyword.kwlist} <= listed()
+    lower = {name for name in dir(builtins) if re.fullmatch("[a-z][a-z0-9_]*", name)}
+    assert "print" in lower
+    assert lower <= listed()
 
 
 def test_list_holds_modules_that_only_some_pythons_have() -> None:
@@ -41,8 +45,13 @@ def test_list_holds_all_direct_dependencies(render: Render) -> None:
     assert names <= listed()
 
 
-def test_list_holds_what_a_project_has_at_its_top(render: Render) -> None:
-    stems = {path.stem for path in render().iterdir() if not path.name.startswith(".")}
+def test_list_holds_what_a_project_has_and_makes_at_its_top(render: Render) -> None:
+    project = render()
+    beside = [*project.iterdir(), *(project / "scripts").iterdir()]
+    stems = {path.stem for path in beside if not path.name.startswith(".")}
+    ignored = re.findall(r"^/(\w+)/$", (project / ".gitignore").read_text(), re.MULTILINE)
+    assert "runs" in ignored
+    assert set(ignored) <= listed()
     ours = {name for name in stems if re.fullmatch("[a-z][a-z0-9_]*", name)}
     assert {"src", "scripts", "tests"} <= ours
     assert ours - {"pyproject", "pyrightconfig", "ruff"} <= listed()

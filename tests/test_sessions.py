@@ -128,6 +128,24 @@ def test_sessions_that_a_page_names_exist(page: str) -> None:
     assert {name.strip('"') for name in named} <= known
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["cnm"], "no model is cnm; cnn is one. For a folder write ./cnm"),
+        (["./tests"], f"{ROOT / 'tests'} exists and is not an empty folder"),
+        (["cnn", "mlp"], "give one FOLDER or MODEL, not 2: cnn mlp"),
+    ],
+)
+def test_the_demo_refuses_what_it_cannot_mean(
+    tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    nox = [sys.executable, "-m", "nox", "--envdir", str(tmp_path), "--session", "demo", "--"]
+    result = subprocess.run([*nox, *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has an NVIDIA GPU")
 def test_without_a_gpu_its_session_says_so(tmp_path: Path) -> None:
     nox = [sys.executable, "-m", "nox", "--envdir", str(tmp_path), "--session", "gpu(mlp)"]

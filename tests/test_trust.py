@@ -49,6 +49,7 @@ def test_copy_and_update_need_no_trust(repository: Path, tmp_path: Path) -> None
     install, train = "uv sync --compile-bytecode", "uv run scripts/train.py --run-dir runs/first"
     for command in (f"cd {project}", install, train):
         assert command in [line.strip() for line in copied.stderr.splitlines()]
+    assert "`uv run nox -s update` does the rest" in copied.stderr
 
     answers = answers_of(project)
     assert answers["_src_path"] == str(repository)

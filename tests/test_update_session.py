@@ -1,13 +1,14 @@
 """A project's own `nox -s update` never ends well when there is something to look at."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from conftest import git
-from projects import commit, render_tag, start, write
+from projects import ANSWERS, commit, render_tag, start, write
 from releases import stage_work_tree, tag_commit
 
 pytestmark = pytest.mark.update
@@ -40,13 +41,13 @@ def project(template: Path, tmp_path: Path) -> Path:
     return start(render_tag(template, OLD, tmp_path / "render"), tmp_path / "mein Projekt ü")
 
 
-def session(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def session(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "nox", "--session", "update", "--", *arguments]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         command,
         cwd=project,
-        env=os.environ | {"PATH": path, "NOX_REPORT": ""},
+        env=os.environ | {"PATH": path, "NOX_REPORT": ""} | environment,
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
@@ -107,12 +108,54 @@ def test_an_answer_can_be_changed(project: Path) -> None:
     assert (project / DROPPED[1]).is_file()
 
 
-@pytest.mark.parametrize("state", ["changed", "untracked", "no git"])
+@pytest.mark.parametrize(
+    ("found", "changed", "sentence"),
+    [
+        (r"^.*\Z", "", f"{ANSWERS} is missing"),
+        (r"^_commit: .*\n", "", f"{ANSWERS} names no version (_commit)"),
+        (r"^_src_path: .*$", "_src_path: /moved/away", "not at /moved/away any more"),
+    ],
+)
+def test_a_lost_origin_is_said(project: Path, found: str, changed: str, sentence: str) -> None:
+    text = (project / ANSWERS).read_text(encoding="utf-8")
+    edited, times = re.subn(found, changed, text, count=1, flags=re.M if "_" in found else re.S)
+    assert times == 1
+    write(project, {ANSWERS: edited})
+    if not edited:
+        (project / ANSWERS).unlink()
+    commit(project)
+    result = session(project)
+    assert result.returncode == 1
+    assert sum(sentence in line for line in result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_an_update_from_a_hook_is_of_this_folder(project: Path, template: Path) -> None:
+    """Git tells its hooks which repository they run for, and each git below obeys."""
+    head = git(template, "rev-parse", "HEAD")
+    result = session(project, GIT_DIR=str(template / ".git"), GIT_WORK_TREE=str(template))
+    assert result.returncode == 0, result.stderr
+    assert (project / ".pre-commit-config.yaml").read_text(encoding="utf-8").startswith("# newer\n")
+    assert git(template, "rev-parse", "HEAD") == head
+    assert git(template, "status", "--porcelain") == ""
+
+
+def test_without_git_it_says_what_to_install(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    result = session(project, PATH=str(tmp_path / "bin"))
+    assert result.returncode == 1
+    assert "git is not on PATH" in result.stderr
+
+
+@pytest.mark.parametrize("state", ["changed", "untracked", "untracked unseen", "no git"])
 def test_what_could_not_be_undone_is_refused(project: Path, state: str) -> None:
     if state == "changed":
         change(project, "README.md", "\n", "\nmine\n")
-    elif state == "untracked":
+    elif state.startswith("untracked"):
         write(project, {"mine.txt": "mine\n"})
+        if state.endswith("unseen"):  # as some set it, for speed
+            git(project, "config", "status.showUntrackedFiles", "no")
     else:
         (project / ".git").rename(project.parent / "unused")
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}

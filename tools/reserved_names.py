@@ -68,10 +68,21 @@ DEPENDENCIES = """
     zipp zstandard
 """
 
-# What a rendered project has at its top, makes while it works, or is likely to get.
+# What a rendered project has at its top, makes while it works, or is likely to get. A script beside
+# others hides a package of its name, so all scripts are here: scripts/eval.py hides `eval`.
 LAYOUT = """
-    benchmarks build checkpoints conftest data dist docs examples figures launch notebooks noxfile
-    runs sample scripts setup src test tests train
+    benchmarks build checkpoints conftest data dist docs eval examples export figures launch
+    notebooks noxfile runs sample scripts setup src sweep sweeps test tests train
+"""
+
+# Written out, because Pythons differ. `import print` hides a function that all code counts on.
+BUILTINS = """
+    abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod
+    compile complex copyright credits delattr dict dir divmod enumerate eval exec exit filter float
+    format frozendict frozenset getattr globals hasattr hash help hex id input int isinstance
+    issubclass iter len license list locals map max memoryview min next object oct open ord pow
+    print property quit range repr reversed round sentinel set setattr slice sorted staticmethod str
+    sum super tuple vars zip
 """
 
 WINDOWS_DEVICES = ["aux", "con", "nul", "prn"] + [
@@ -93,6 +104,7 @@ def rendered() -> str:
         "keywords": keyword.kwlist + SOFT_KEYWORDS,
         "standard_library": standard_library(),
         "dependencies": DEPENDENCIES.split(),
+        "builtins": BUILTINS.split(),
         "layout": LAYOUT.split(),
         "windows_devices": WINDOWS_DEVICES,
     }

@@ -6,6 +6,7 @@ allows, so a release that breaks the project shows here first. `.venv` and `uv.l
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -106,10 +107,17 @@ def stress(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def update(session: nox.Session) -> None:
     """Newer files from the template, edits kept; `-- --data NAME=VALUE` changes an answer."""
-    if not shutil.which("git") or subprocess.run(IN_GIT, capture_output=True).returncode:
+    # A hook of git sets these; they would name another repository than this folder's.
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"):
+        os.environ.pop(name, None)
+    if not shutil.which("git"):
+        session.error("git is not on PATH: install it first, an update cannot do without")
+    if subprocess.run(IN_GIT, capture_output=True).returncode:
         session.error("Not under git, so nothing could be undone: git init, add and commit first")
-    if changes := git("status", "--porcelain"):
+    if changes := git("status", "--porcelain", "--untracked-files=normal"):
         session.error(f"Commit or stash first, so that the update can be undone:\n{changes}")
+    if problem := unknown_origin():
+        session.error(problem)
     copier = [shutil.which("copier")] if shutil.which("copier") else [shutil.which("uvx"), "copier"]
     if not copier[0]:
         session.error("Install copier or uv first, for example: pip install copier")
@@ -141,6 +149,20 @@ def update(session: nox.Session) -> None:
 
 IN_GIT = ["git", "rev-parse", "--is-inside-work-tree"]
 ANSWERS = Path(".copier-answers.yml")
+
+
+def unknown_origin() -> str:
+    """What the answers file lacks for an update, or nothing."""
+    if not ANSWERS.is_file():
+        return f"{ANSWERS} is missing: git log -- {ANSWERS} shows which commit still had it"
+    stored = re.findall(r"^(_commit|_src_path): *(.*)$", ANSWERS.read_text("utf-8"), re.MULTILINE)
+    origin = {name: value.strip("'\"") for name, value in stored}
+    if not origin.get("_commit"):
+        return f"{ANSWERS} names no version (_commit): the template was not under git when copied"
+    path = Path(origin.get("_src_path", ""))
+    if path.is_absolute() and not path.exists():
+        return f"The template is not at {path} any more: write where after _src_path in {ANSWERS}"
+    return ""
 
 
 def git(*args: str) -> str:
