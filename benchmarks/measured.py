@@ -23,7 +23,8 @@ CURES = {
     "mlp": {"stepwise": "The compiled chunk of steps"},
     "cnn": {
         "stepwise": "The compiled chunk of steps",
-        "convolution": "The scan-safe convolution",
+        "convolution": "Convolutions as products of matrices, against the plain form",
+        "patches": "Winograd's products, against one of patches",
     },
     "transformer": {
         "stepwise": "The compiled chunk of steps",

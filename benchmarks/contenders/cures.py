@@ -12,10 +12,10 @@ from .problem import BATCH_SIZE, Run
 from .project import Project
 
 
-def plain_convolution(project: Project) -> Run:
-    """The convolution that the project has for other devices, on this one."""
-    plain = project.module("modeling.convolution").plain_conv2d
-    return project.run_patched("modeling.convolution", "conv2d", plain)
+def other_convolution(project: Project, name: str) -> Run:
+    """Another form that the project has, in the place of what it chooses for this device."""
+    form = getattr(project.module("modeling.convolution"), name)
+    return project.run_patched("modeling.convolution", "conv2d", form)
 
 
 def over_three_axes(linear: Any, x: jax.Array) -> jax.Array:
@@ -39,7 +39,8 @@ def forms(project: Project) -> dict[str, Callable[..., Any]]:
         "flops": lambda: {"flops": project.flops()},
         "memory": partial(memory, project),
         "host": partial(host_share, project),
-        "convolution": partial(plain_convolution, project),
+        "convolution": partial(other_convolution, project, "plain_conv2d"),
+        "patches": partial(other_convolution, project, "patches_conv2d"),
         **{name: partial(project.run_patched, *patch) for name, patch in patched.items()},
     }
 

@@ -2,9 +2,10 @@
 
 XLA's compiler for CPUs rewrites a convolution into its fast form only outside of loops. Training
 runs in a `lax.scan`, where `jax.lax.conv_general_dilated` and above all its gradients are several
-times slower. So on CPUs a convolution is a matrix product of patches and kernel (im2col;
-Chellapilla et al., 2006), which is fast everywhere. Accelerators have convolutions of their own, in
-loops as well, and need no memory for patches. `conv2d` is the only place that knows.
+times slower. So on CPUs a convolution is made of matrix products, which are fast everywhere: one of
+patches and kernel (im2col; Chellapilla et al., 2006), or those of winograd.py where they are
+faster. Accelerators have convolutions of their own, in loops as well. `conv2d` is the only place
+that knows.
 """
 
 import math
@@ -14,6 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from .winograd import winograd_conv2d, winograd_pays
+
 
 def conv2d(
     x: Float[Array, "batch height width in_channels"],
@@ -21,9 +24,10 @@ def conv2d(
 ) -> Float[Array, "batch height width out_channels"]:
     """Convolution with stride 1 and zero padding that keeps the size.
 
-    The program for a CPU has the product of patches, that for any other device the plain form.
+    The program for a CPU has products of matrices, that for any other device the plain form.
     """
-    return jax.lax.platform_dependent(x, kernel, cpu=patches_conv2d, default=plain_conv2d)
+    on_cpu = winograd_conv2d if winograd_pays(x, kernel) else patches_conv2d
+    return jax.lax.platform_dependent(x, kernel, cpu=on_cpu, default=plain_conv2d)
 
 
 def plain_conv2d(
