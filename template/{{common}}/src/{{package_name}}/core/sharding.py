@@ -138,8 +138,9 @@ def place(tree: PyTree, mesh: Mesh, spec: PartitionSpec) -> PyTree:
 
 
 def _is_set() -> bool:
-    """Whether a mesh of `make_mesh` is set; inside `jax.shard_map` it is another one, or none."""
-    return jax.sharding.get_abstract_mesh().axis_names == _AXES
+    """Whether a mesh of `make_mesh` is set, and XLA divides over it: not so in `jax.shard_map`."""
+    mesh = jax.sharding.get_abstract_mesh()
+    return mesh.axis_names == _AXES and mesh.are_all_axes_auto
 
 
 def _constrain(tree: T, spec: PartitionSpec) -> T:

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree, ScalarLike
 
 from ..configs import TrainConfig
+from ..core.sharding import divide_batch
 from ..data.sources import Batch
 from ..modeling.flow import Points, Times, from_images, path_velocity, point_on_path
 from ..modeling.model import NULL_CLASS, apply_model
@@ -92,6 +93,8 @@ def objective(
         noise, times = fixed_draws(batch.images, draws)
         noise, times = noise.reshape(-1, *images.shape[1:]), times.reshape(-1)
         images, labels = jnp.repeat(images, draws, axis=0), jnp.repeat(labels, draws)
+        # Left to itself, XLA divides the draws otherwise than their images, and exchanges between.
+        noise, times, images, labels = divide_batch((noise, times, images, labels))
     else:
         draws = 1
         draw_key, label_key, model_key = jax.random.split(key, 3)
