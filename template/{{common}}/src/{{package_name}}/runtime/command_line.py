@@ -12,14 +12,15 @@ import functools
 import io
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 import jax
 
 from ..configs import TrainConfig
-from ..core.checks import validate
+from ..core.checks import find_problems, validate
 from ..core.errors import TrainingError, UserError, first_line
 from ..presets import PRESETS
 from .checking import check_run
@@ -89,7 +90,9 @@ def parse_train(argv: Sequence[str] | None = None) -> TrainConfig:
         check_run(config)
 
     above = start_help(TrainConfig.__doc__ or "", *_TRAIN_HELP)
-    config = parse(start_config(start), flags, above, check)
+    default = start_config(start)
+    with faults_of_file_named(start, default):
+        config = parse(default, flags, above, check)
     if start.print_config:
         print_config(config)
     if start.dry_run:
@@ -147,6 +150,27 @@ def start_config(start: argparse.Namespace) -> TrainConfig:
     if file.is_file() and not file.stat().st_size:
         raise UserError(f"--config: {file} is empty: the config of this run is lost")
     return dataclasses.replace(load_config(file, default), run_dir=path)
+
+
+@contextmanager
+def faults_of_file_named(start: argparse.Namespace, default: TrainConfig) -> Iterator[None]:
+    """Put the name of the file that `--config` gives before what is wrong in it, and still is.
+
+    Flags may mend what a file has, so it is not judged before them.
+
+    Args:
+        start: what says where the config started from.
+        default: that start, as `start_config` gave it.
+    """
+    try:
+        yield
+    except UserError as error:
+        if not start.config:
+            raise
+        of_file = {f"{name}: {message}" for name, message in find_problems(default)}
+        lines = str(error).splitlines()
+        named = [f"{start.config[0]}: {line}" if line in of_file else line for line in lines]
+        raise UserError("\n".join(named)) from None
 
 
 def _preset(name: str) -> TrainConfig:

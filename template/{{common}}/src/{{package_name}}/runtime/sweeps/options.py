@@ -23,7 +23,14 @@ from ...core.checks import Problem, find_problems, refuse
 from ...core.errors import UserError
 from ...core.pytrees import is_config
 from ..checking import check_run
-from ..command_line import parse, print_config, start_config, start_help, start_parser
+from ..command_line import (
+    faults_of_file_named,
+    parse,
+    print_config,
+    start_config,
+    start_help,
+    start_parser,
+)
 from .axes import Axis, draw_settings, split_axes, to_integer, to_number
 
 _COUNTS = ("--seeds", "--random", "--halve-every", "--at-once")
@@ -93,7 +100,8 @@ def parse_sweep(argv: Sequence[str] | None = None) -> Sweep:
         raise UserError("--seeds: give either it or several values of --seed")
     axes = [axis for axis in axes if axis.name != "seed"]
     settings = draw_settings(axes, start.random)
-    configs = _configs(start_config(start), common, axes, settings)
+    default = start_config(start)
+    configs = _configs(default, common, axes, settings)
     if start.print_config:
         print_config(configs[0])
     members = []
@@ -101,7 +109,8 @@ def parse_sweep(argv: Sequence[str] | None = None) -> Sweep:
         values = {axis.name: _readable(_get(config, axis.name)) for axis in axes}
         for seed in seeds or range(config.seed, config.seed + (start.seeds or 1)):
             members.append(Member(replace(config, seed=seed), number, values))
-    _check(members, axes)
+    with faults_of_file_named(start, default):
+        _check(members, axes)
     every, steps = start.halve_every, configs[0].steps
     if every is not None and every >= steps:
         raise UserError(f"--halve-every: must be below --steps ({steps}), got {every}")
